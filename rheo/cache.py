@@ -1,0 +1,159 @@
+"""The target's keys and values: committed rows, then the scratch rows of one tree."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from transformers import Cache
+
+BUCKET = 256  # columns a masked CUDA call is rounded up to: few distinct shapes, aligned masks
+
+
+class KVCache(Cache):
+    """Rows of keys and values in buffers allocated once, written in place.
+
+    The first `length` rows are the committed text; the `scratch` rows after them belong to a tree
+    that has not been decided. A forward pass is announced with `begin`, which fixes where its rows
+    go and how many columns attention sees; `end` or `keep` then says what became of them.
+
+    Layers that share a device share one buffer (layers, 2, heads, capacity, width): compaction is
+    one gather and one write a device, not four kernels a layer.
+
+    Args:
+        devices: the device of each layer, first layer first.
+        heads: key/value heads of a layer.
+        width: width of one head.
+        dtype: of the rows.
+        bucket: masked calls see a multiple of this many columns; 1 = exactly the filled ones.
+            The surplus columns hold finite numbers and must be masked out.
+
+    >>> cache = KVCache([torch.device("cpu")], heads=1, width=2, dtype=torch.float32)
+    >>> cache.reserve(8)
+    >>> _ = cache.begin(2)
+    >>> k, v = cache.update(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2), 0)
+    >>> cache.end(2)
+    >>> k.shape, cache.length, cache.scratch
+    (torch.Size([1, 1, 2, 2]), 0, 2)
+    """
+
+    def __init__(
+        self,
+        devices: Sequence[torch.device],
+        heads: int,
+        width: int,
+        dtype: torch.dtype,
+        bucket: int = 1,
+    ) -> None:
+        super().__init__(layers=[])  # transformers' own layers stay unused
+        self.devices, self.heads, self.width, self.dtype = list(devices), heads, width, dtype
+        self.bucket = bucket
+        self.capacity = self.length = self.scratch = 0
+        self._start = self._stop = self._columns = 0
+        self._buffers: list[Tensor] = []  # one a device
+        self._rows: list[tuple[Tensor, Tensor]] = []  # a layer's keys, values: views of its buffer
+
+    @property
+    def filled(self) -> int:
+        """Committed and scratch rows."""
+        return self.length + self.scratch
+
+    def reserve(self, capacity: int) -> None:
+        """Empties the cache; room for `capacity` rows, in the old buffers if they suffice."""
+        self.length = self.scratch = 0
+        if capacity <= self.capacity:
+            return
+        self._buffers, self._rows = [], []  # freed before the larger ones are taken
+        self.capacity = -(-capacity // self.bucket) * self.bucket
+        slots: dict[torch.device, Tensor] = {}
+        for device in dict.fromkeys(self.devices):
+            layers = self.devices.count(device)
+            shape = (layers, 2, self.heads, self.capacity, self.width)
+            # zeros, not empty: a masked column meets the values as 0 * value; 0 * nan is nan
+            slots[device] = torch.zeros(shape, dtype=self.dtype, device=device)
+        self._buffers = list(slots.values())
+        layers_of = {device: iter(buffer) for device, buffer in slots.items()}
+        for device in self.devices:
+            layer = next(layers_of[device])  # (2, heads, capacity, width)
+            self._rows.append((layer[0:1], layer[1:2]))
+
+    def begin(self, rows: int, masked: bool = False) -> int:
+        """Announces a forward pass of `rows` rows after the filled ones.
+
+        Returns:
+            Columns that attention will see: the filled rows and the new ones, rounded up to the
+            bucket where the caller masks (an unmasked call must not see padding).
+
+        Raises:
+            ValueError: the rows exceed the capacity; the caller reserved too little.
+        """
+        self._start, self._stop = self.filled, self.filled + rows
+        if self._stop > self.capacity:
+            raise ValueError(f"{self._stop} rows exceed the reserved capacity of {self.capacity}")
+        self._columns = -(-self._stop // self.bucket) * self.bucket if masked else self._stop
+        return self._columns
+
+    def update(
+        self, key_states: Tensor, value_states: Tensor, layer_idx: int, *args, **kwargs
+    ) -> tuple[Tensor, Tensor]:
+        """Called by each layer: writes (1, heads, rows, width), returns views, no copy."""
+        keys, values = self._rows[layer_idx]
+        keys[:, :, self._start : self._stop].copy_(key_states)
+        values[:, :, self._start : self._stop].copy_(value_states)
+        return keys[:, :, : self._columns], values[:, :, : self._columns]
+
+    def rows(self, layer: int) -> tuple[Tensor, Tensor]:
+        """Keys and values (1, heads, length, width) of the committed rows of a layer: views."""
+        keys, values = self._rows[layer]
+        return keys[:, :, : self.length], values[:, :, : self.length]
+
+    def end(self, rows: int) -> None:
+        """The `rows` rows just written are scratch."""
+        self.scratch += rows
+
+    def keep(self, rows: int) -> None:
+        """The `rows` rows just written are committed. Scratch must be empty."""
+        self.length += rows
+
+    def drop(self) -> None:
+        """Forgets the scratch rows; the next pass overwrites them."""
+        self.scratch = 0
+
+    def commit(self, rows: Tensor) -> None:
+        """Keeps scratch rows `rows` (a,), in that order, behind the committed ones; drops others.
+
+        `rows` count from the first scratch row and may live on any device; only its size is read.
+
+        Raises:
+            ValueError: more rows than there are scratch rows.
+        """
+        count = rows.numel()
+        if count > self.scratch:
+            raise ValueError(f"{count} rows cannot be kept of {self.scratch} scratch rows")
+        if self.scratch > 1:  # of one scratch row, the only commit is the row where it is
+            for buffer in self._buffers:
+                # gathered into a copy first: the target rows may overlap the source rows
+                kept = buffer.index_select(3, rows.to(buffer.device) + self.length)
+                buffer[:, :, :, self.length : self.length + count].copy_(kept)
+        self.length += count
+        self.scratch = 0
+
+    # What transformers asks when it builds the mask of an unmasked call.
+
+    def get_seq_length(self, layer_idx: int = 0) -> int:
+        """Rows before those of the announced pass: where its causal mask starts."""
+        return self._start
+
+    def get_query_offset(self, layer_idx: int = 0) -> int:
+        """The same as `get_seq_length`."""
+        return self._start
+
+    def get_mask_sizes(self, query_length: int, layer_idx: int) -> tuple[int, int]:
+        """Columns and their offset in the announced pass."""
+        return self._columns, 0
+
+    def get_max_length(self, layer_idx: int | None = None) -> int:
+        """Rows there is room for."""
+        return self.capacity
+
+    def __len__(self) -> int:
+        return len(self.devices)

@@ -1,0 +1,152 @@
+"""A loaded pair: from a prompt to a Decoding, and from a Decoding to a Run."""
+
+import threading
+from collections.abc import Sequence
+
+import torch
+import transformers
+
+from rheo import __version__
+from rheo.catalogue import Pair, pair
+from rheo.decode import Decoding
+from rheo.draft import Draft
+from rheo.draft.eagle3 import Eagle3
+from rheo.draft.fit import warn_if_unfit
+from rheo.draft.lm import LMDraft
+from rheo.errors import RheoError
+from rheo.fetch import Paths, Progress, ensure, quiet
+from rheo.params import DecodeParams
+from rheo.target import Target
+from rheo.trace import Run
+
+# any plain text: a head that fits its target agrees on a quarter of it, one that does not on none
+SELF_CHECK = (
+    "The river was low that summer, and the children of the village walked across it on the stones "
+    "to pick blackberries on the other side. In the evening they came back with blue hands."
+)
+
+
+class Engine:
+    """A target and its draft, ready to decode. One decoding at a time.
+
+    Attributes:
+        pair: what was loaded.
+        agreement: the head's top-1 agreement with the target on a short text; None for an LM draft.
+        warning: one sentence when the draft does not fit its target, else None.
+    """
+
+    def __init__(self, loaded: Pair, target: Target, draft: Draft, draft_name: str) -> None:
+        self.pair, self.target, self.draft, self.draft_name = loaded, target, draft, draft_name
+        self.agreement = self._self_check()
+        self.warning = None if self.agreement is None else warn_if_unfit(self.agreement)
+        self._lock = threading.Lock()
+
+    @classmethod
+    def load(
+        cls,
+        name: str | Pair,
+        progress: Progress = quiet,
+        *,
+        device: str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> "Engine":
+        """Fetch what is missing, load both models, check that they fit.
+
+        Args:
+            name: a name of the catalogue, or a Pair of `catalogue.custom`.
+            device: default CUDA where there is one, else the CPU.
+            dtype: default bfloat16 on CUDA, float32 on a CPU.
+
+        Raises:
+            RheoError: see `fetch.ensure`, `Target.load`, `Eagle3.load`; or no memory left.
+        """
+        chosen = pair(name) if isinstance(name, str) else name
+        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        paths = ensure(chosen, progress)
+        progress("Loading the target", None)
+        try:
+            target = Target.load(str(paths.target), device=device, dtype=dtype)
+            progress("Loading the draft", None)
+            draft = _load_draft(chosen, paths, target)
+        except (MemoryError, torch.OutOfMemoryError):
+            raise RheoError(
+                f"{chosen.name} does not fit the memory of this machine ({chosen.size}): choose a "
+                "smaller pair; recorded runs still work."
+            ) from None
+        engine = cls(chosen, target, draft, paths.draft.name)
+        progress("Ready", 1.0)
+        return engine
+
+    def _self_check(self) -> float | None:
+        if self.draft.feature_layers is None:
+            return None
+        target = self.target
+        ids = torch.tensor(target.encode(SELF_CHECK, raw=True), device=target.device)
+        target.reset(len(ids))
+        positions = torch.arange(len(ids), device=target.device)
+        logits, features = target.verify(ids, positions)
+        target.drop()
+        return self.draft.agreement(ids, features[:-1], logits)
+
+    def decode(
+        self,
+        prompt: str | Sequence[int],
+        params: DecodeParams,
+        raw: bool = False,
+        stop: Sequence[str] = (),
+    ) -> Decoding:
+        """A Decoding of `prompt` (text, or token ids taken as they are).
+
+        Raises:
+            RheoError: an empty or over-long prompt; from its iterator, a run already going on.
+        """
+        ids = self.target.encode(prompt, raw) if isinstance(prompt, str) else list(prompt)
+        if not ids:
+            raise RheoError("The prompt is empty: type at least one character.")
+        return Decoding(self.target, self.draft, params, ids, stop, self._lock)
+
+    def run(self, decoding: Decoding, prompt: str) -> Run:
+        """Everything decoded so far, as a trace."""
+        rounds = tuple(decoded.record() for decoded in decoding.rounds)
+        emitted = [decoding.first, *(e for r in rounds for e in r.emitted)]
+        seen = {e.token for e in emitted} | set(decoding.prompt_ids)
+        for r in rounds:
+            seen |= {n.token for n in r.nodes} | {g.token for n in r.nodes for g in n.ghosts}
+            for visit in r.visits:
+                seen |= {*visit.ids, *visit.outside_ids}
+        return Run(
+            pair=self.pair.name,
+            target=self.pair.label,
+            draft=self.draft_name,
+            device=str(self.target.device),
+            dtype=str(self.target.dtype).removeprefix("torch."),
+            versions={
+                "rheoscope": __version__,
+                "torch": torch.__version__,
+                "transformers": transformers.__version__,
+                "threads": str(torch.get_num_threads()),
+            },
+            params=decoding.params.as_dict(),
+            prompt=prompt,
+            prompt_token_ids=tuple(decoding.prompt_ids),
+            first=decoding.first,
+            rounds=rounds,
+            stop=decoding.stopped,
+            text=decoding.text,
+            tokens={token: self.target.token_text(token) for token in sorted(seen)},
+        )
+
+
+def _load_draft(chosen: Pair, paths: Paths, target: Target) -> Draft:
+    if paths.kind == "lm":
+        return LMDraft.load(str(paths.draft), target, target.device, target.dtype)
+    head = Eagle3.load(
+        paths.draft,
+        target.embeddings,
+        target.layers,
+        target.device,
+        target.dtype,
+        chosen.rope_theta,
+    )
+    target.tap(head.feature_layers)
+    return head

@@ -1,0 +1,92 @@
+"""A verified round on its way to the host: one flat tensor, one copy."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rheo.tree import Kept, Tree
+from rheo.walk import Walk, look
+
+RECORDED = 1024  # tokens of a support that a trace stores
+OUTSIDE = 20  # most probable tokens outside it
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Named arrays of a round, float64, on the host. Ids below 2**53 are exact.
+
+    Rows of `node`... are kept rows; n = visited nodes, N = candidates, E = expanded, S' <= S.
+    """
+
+    arrays: dict[str, np.ndarray]
+    support: int  # S
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.arrays[name]
+
+    def ints(self, name: str) -> list:
+        """An array of ids or indices as plain ints."""
+        return self.arrays[name].astype(np.int64).tolist()
+
+
+def pack(
+    tree: Tree, kept: Kept, walk: Walk, p: Tensor, accept: Tensor, expected: Tensor, m: int
+) -> Packed:
+    """Everything the loop and the trace want of a round, in one device-to-host copy.
+
+    Args:
+        p, accept: (R + 1,) of `walk.acceptance`. expected: () of `walk.expected`.
+    """
+    x, visits = tree.expanded, walk.visits
+    rows = torch.stack([v.row for v in visits])  # (n,)
+    seen = look(tree, kept, rows, m)
+    e = kept.expansion[rows].clamp(min=0)
+    width = min(RECORDED, seen.ids.shape[-1])
+    inside = torch.stack([v.p for v in visits])  # (n, S + 1)
+    outside = torch.stack([v.outside for v in visits])  # (n, V)
+    top = outside.topk(min(OUTSIDE, outside.shape[-1]), dim=-1)
+    residual = torch.stack([v.law.residual for v in visits])
+    rest = outside.sum(-1, dtype=torch.float64) - top.values.sum(-1, dtype=torch.float64)
+    parts = {
+        "node": kept.node,
+        "token": kept.token,
+        "parent": kept.parent,
+        "depth": kept.depth,
+        "expansion": kept.expansion,
+        "p": p,
+        "accept": accept,
+        "expected": expected,
+        "kind_of": x.kind,  # (E, K) and so on: all candidates, for scores and ghosts
+        "token_of": tree.token,
+        "log_proxy_of": x.log_proxy,
+        "score_of": tree.score,
+        "true_of": x.true,
+        "coverage": x.coverage,
+        "log_z": x.log_z,
+        "visited": rows,
+        "live": torch.stack([v.live for v in visits]),
+        "slot": torch.stack([v.slot for v in visits]),
+        "share": torch.stack([v.share for v in visits]),
+        "total": inside.sum(-1),
+        "mass": residual.sum(-1),
+        "head": torch.stack([v.law.head for v in visits]),  # (n, K)
+        "ratio": torch.stack([v.law.accept for v in visits]),  # (n, J)
+        "left": residual.gather(-1, seen.children.rank),  # (n, K) residual of the children
+        "rank": seen.children.rank,
+        "ids": seen.ids[:, :width],
+        "inside": inside[:, :width],
+        "log_q": x.log_q[e][:, :width],
+        "q_tilde": seen.q_tilde[..., :width],  # (n, J, S')
+        "outside_ids": top.indices,
+        "outside_p": top.values,
+        "rest": rest + torch.where(seen.expanded, inside[:, width:-1].sum(-1), 0.0),
+        "stopped": torch.stack([walk.row.double(), walk.token.double(), walk.low, walk.high]),
+    }
+    flat = torch.cat([part.reshape(-1).double() for part in parts.values()]).cpu().numpy()
+    arrays, start = {}, 0
+    for name, part in parts.items():
+        arrays[name] = flat[start : start + part.numel()].reshape(part.shape)
+        start += part.numel()
+    return Packed(arrays, seen.ids.shape[-1])

@@ -1,0 +1,132 @@
+"""What a run depends on besides models and prompt: one place for every default and range."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rheo.errors import RheoError
+
+STRATEGIES = ("rheo", "topk", "rheo-rrsw", "rheo-multi", "naive", "autoregressive")
+
+# name -> (lowest, highest). The highest keep a round's tensors and its drawing within reason.
+RANGES: dict[str, tuple[float, float]] = {
+    "m": (0, 63),
+    "K": (1, 64),
+    "R": (1, 512),
+    "depth": (1, 32),
+    "T": (0.0, 2.0),
+    "S": (1, 1 << 20),
+    "probes": (1, 63),
+    "top_p": (0.0, 1.0),
+    "top_k": (0, 1 << 20),
+    "seed": (0, 2**63 - 1),
+    "max_new_tokens": (1, 65536),
+}
+REAL = ("T", "top_p")
+
+
+@dataclass(frozen=True)
+class DecodeParams:
+    """The symbols of algorithm.md section 1, validated once.
+
+    Attributes:
+        strategy: a row of the table in algorithm.md section 3.
+        m: deterministic tokens kept per node (the rheostat), 0..K-1. `topk` keeps K and ignores it.
+        K: child slots per expanded node, and the beam.
+        R: draft nodes kept after global pruning, the root not counted.
+        depth: levels of draft nodes.
+        T: temperature of the target and of the probe's draw; 0 is greedy.
+        S: draft logits kept before the softmax; None is "full".
+        probes: probe slots per node, used by `rheo-multi` alone.
+        top_p, top_k: processors of the target, as in plain sampling; 1.0 and 0 switch them off.
+        seed: of the one generator that every uniform comes from.
+        max_new_tokens: tokens after the prompt, an EOS included.
+
+    Raises:
+        RheoError: a value out of its range, or a pair of values that cannot go together.
+
+    >>> DecodeParams(m=10, K=10)
+    Traceback (most recent call last):
+        ...
+    rheo.errors.RheoError: m = 10 leaves no slot for the probe: choose m from 0 to K - 1 = 9.
+    """
+
+    strategy: str = "rheo"
+    m: int = 1
+    K: int = 10
+    R: int = 60
+    depth: int = 8
+    T: float = 1.0
+    S: int | None = 128
+    probes: int = 1
+    top_p: float = 1.0
+    top_k: int = 0
+    seed: int = 0
+    max_new_tokens: int = 64
+
+    def __post_init__(self) -> None:
+        if self.strategy not in STRATEGIES:
+            raise RheoError(
+                f"There is no strategy {self.strategy!r}: choose one of {', '.join(STRATEGIES)}."
+            )
+        for name in RANGES:
+            object.__setattr__(self, name, _number(name, getattr(self, name)))
+        if self.top_p == 0.0:
+            raise RheoError("top_p = 0 keeps no token: choose it above 0, or 1 to switch it off.")
+        self._check_pairs()
+
+    def _check_pairs(self) -> None:
+        if self.m >= self.K and self.drafts:
+            raise RheoError(
+                f"m = {self.m} leaves no slot for the probe: choose m from 0 to "
+                f"K - 1 = {self.K - 1}."
+            )
+        if self.strategy == "rheo-multi" and self.probes + self.m > self.K:
+            raise RheoError(
+                f"m = {self.m} and {self.probes} probes need {self.m + self.probes} slots and K is "
+                f"{self.K}: choose fewer probes, a smaller m or a larger K."
+            )
+        if self.S is not None and self.S < self.K:
+            raise RheoError(
+                f"A support of S = {self.S} cannot fill K = {self.K} slots: choose S >= K."
+            )
+
+    @property
+    def drafts(self) -> bool:
+        """Whether the strategy draws draft trees at all."""
+        return self.strategy != "autoregressive"
+
+    @property
+    def J(self) -> int:
+        """Probe slots per node: 0 for `topk`, `probes` for `rheo-multi`, else 1."""
+        return {"topk": 0, "autoregressive": 0, "rheo-multi": self.probes}.get(self.strategy, 1)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "DecodeParams":
+        """The inverse of `as_dict`; names it does not know are refused."""
+        unknown = sorted(set(values) - set(cls.__dataclass_fields__))
+        if unknown:
+            raise RheoError(f"Unknown parameter {unknown[0]!r}.")
+        return cls(**values)
+
+
+def _number(name: str, value: Any) -> float | int | None:
+    """`value` as the plain number `name` wants, or a sentence (bools, NaN and strings refused)."""
+    if name == "S" and (value is None or value == "full"):
+        return None
+    low, high = RANGES[name]
+    kind = "number" if name in REAL else "whole number"
+    sentence = f"{name} must be a {kind} from {low:g} to {high:g}, not {str(value)[:40]!r}."
+    if isinstance(value, bool) or not hasattr(value, "__float__") or isinstance(value, str):
+        raise RheoError(sentence)
+    try:
+        real = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise RheoError(sentence) from None
+    if not math.isfinite(real) or not low <= value <= high or (name not in REAL and real % 1):
+        raise RheoError(sentence)
+    return real if name in REAL else int(value)

@@ -1,0 +1,222 @@
+"""The trace: Run > Round > Node, Visit, Step. Live and replayed runs are the same type.
+
+Frozen records of plain values; `tracefile` writes and reads them. Residuals are derived, not stored
+(`Visit.residuals`). This module imports nothing of the engine.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+SCHEMA = "rheoscope-trace"
+VERSION = 1
+
+Kind = Literal["root", "deterministic", "probe", "filler"]
+Origin = Literal["prefill", "deterministic", "probe", "filler", "residual", "bonus"]
+Verdict = Literal["accept", "reject", "emit"]
+Stop = Literal["eos", "stop string", "length", "context", "closed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ghost:
+    """A child that pruning dropped, its parent and a sibling being kept."""
+
+    slot: int
+    token: int
+    proxy: float
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A kept node. `nodes[0]` of a round is the root; parents come before children.
+
+    p and accept are None for the root. accept is the probability that a walk at the parent goes on
+    to this node; their product along the path is the probability of getting here.
+    """
+
+    kind: Kind
+    token: int
+    parent: int  # index into Round.nodes; -1 for the root
+    slot: int  # child slot at the parent, 0-based; -1 for the root
+    depth: int
+    proxy: float  # what growth and pruning saw; 1 for the root
+    true: float  # draft probability that verification uses: q-tilde for a probe, else 1
+    score: float  # sum of log proxies along the path, nats
+    p: float | None  # the target's probability of this token at the parent
+    accept: float | None
+    expanded: bool
+    z: float | None = None  # of an expanded node: its tail's mass
+    coverage: float | None = None  # of an expanded node: q's mass on the support
+    ghosts: tuple[Ghost, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One verdict.
+
+    rule "probe": accepted if uniform < ratio = min(1, p / q_tilde), p being the residual before it,
+    normalised. "sibling": the child's interval [low, high) of the residual, in shares; accepted if
+    the share of the uniform falls into it. "emit": the token drawn from what is left.
+    """
+
+    rule: Literal["probe", "sibling", "emit"]
+    token: int
+    verdict: Verdict
+    uniform: float  # u1 for a probe, else u2
+    share: (
+        float  # u2 rescaled to the residual drawn from; equals the uniform unless a head was missed
+    )
+    p: float  # of this token in the residual before the step, normalised
+    child: int | None = None  # index into Round.nodes
+    q_tilde: float | None = None
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A node the walk looked at: the distributions there, and its steps.
+
+    The support is in the node's order. ids, p, q (untempered) and each q_tilde have equal length;
+    `recorded` < `support_size` only where the support is larger than what a trace stores.
+    """
+
+    node: int
+    ids: tuple[int, ...]
+    p: tuple[float, ...]
+    q: tuple[float, ...]
+    q_tilde: tuple[tuple[float, ...], ...]  # one per probe slot
+    support_size: int
+    outside_ids: tuple[int, ...]  # the most probable tokens outside the recorded support
+    outside_p: tuple[float, ...]
+    rest: float  # the target's mass on everything else
+    mass: float  # of the last residual before it is normalised
+    steps: tuple[Step, ...]
+
+    def residuals(self) -> list[list[float]]:
+        """p0 -> p1 -> ...: p on the recorded ids, then after each rejected step, normalised.
+
+        A rejected probe leaves norm(max(0, r - q_tilde)), a rejected sibling r without it. The last
+        entry of each list is the mass outside the recorded support.
+        """
+        r = [*self.p, sum(self.outside_p) + self.rest]
+        place = {token: i for i, token in enumerate(self.ids)}
+        stages, probe = [_normalised(r)], 0
+        for step in self.steps:
+            if step.rule == "probe":
+                q = self.q_tilde[probe]
+                probe += 1
+                if step.verdict == "reject":
+                    r = [max(0.0, a - b) for a, b in zip(stages[-1], [*q, 0.0], strict=True)]
+            elif step.rule == "sibling" and step.verdict == "reject":
+                r = list(stages[-1])
+                r[place[step.token]] = 0.0
+            if step.verdict == "reject":
+                stages.append(_normalised(r) if sum(r) > 0 else stages[-1])
+        return stages
+
+
+def _normalised(r: list[float]) -> list[float]:
+    total = math.fsum(r)
+    return [x / total for x in r] if total > 0 else list(r)
+
+
+@dataclass(frozen=True, slots=True)
+class Emission:
+    """One emitted token and where it came from."""
+
+    token: int
+    origin: Origin
+    node: int | None = None  # index into Round.nodes, for an accepted draft token
+
+
+@dataclass(frozen=True, slots=True)
+class Milliseconds:
+    """Wall time of a round by part."""
+
+    draft: float
+    target: float
+    verify: float
+    other: float
+
+    @property
+    def total(self) -> float:
+        return self.draft + self.target + self.verify + self.other
+
+
+@dataclass(frozen=True, slots=True)
+class Uniforms:
+    """The round's block: u1 and u2 by step, and one per probe drawn, in the order of expansion."""
+
+    u1: tuple[tuple[float, ...], ...]
+    u2: tuple[float, ...]
+    probes: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One draft tree and its verification.
+
+    `emitted` is what the round added to the text: cut at an EOS, a stop string or the length limit,
+    so it may be shorter than `accepted` + 1.
+    """
+
+    index: int
+    root: int  # token
+    position: int  # of the root in the sequence, prompt included
+    nodes: tuple[Node, ...]
+    visits: tuple[Visit, ...]
+    emitted: tuple[Emission, ...]
+    accepted: int
+    expected_accepted: float
+    ms: Milliseconds
+    uniforms: Uniforms
+    counted: int  # tokens that count for tau: accepted + 1, or up to an accepted EOS
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Everything there is to see of one decoded prompt."""
+
+    pair: str
+    target: str
+    draft: str
+    device: str
+    dtype: str
+    versions: dict[str, str]
+    params: dict[str, Any]
+    prompt: str
+    prompt_token_ids: tuple[int, ...]
+    first: Emission  # sampled at prefill; not counted in tau
+    rounds: tuple[Round, ...]
+    stop: Stop
+    text: str
+    tokens: dict[int, str]  # how to show each id that occurs: never stripped
+    note: str = ""
+    schema: str = field(default=SCHEMA)
+    version: int = field(default=VERSION)
+
+    def emissions(self) -> list[Emission]:
+        """All new tokens, the prefill's first."""
+        return [self.first, *(e for r in self.rounds for e in r.emitted)]
+
+    @property
+    def tau(self) -> float | None:
+        """Tokens emitted by rounds / rounds; None before the first round."""
+        return sum(r.counted for r in self.rounds) / len(self.rounds) if self.rounds else None
+
+    @property
+    def expected_accepted(self) -> float | None:
+        """Mean over rounds of the expected accepted tokens given the drawn tree."""
+        if not self.rounds:
+            return None
+        return math.fsum(r.expected_accepted for r in self.rounds) / len(self.rounds)
+
+    def accepted_by_kind(self) -> dict[str, int]:
+        """Emitted draft tokens by kind."""
+        count = {"deterministic": 0, "probe": 0, "filler": 0}
+        for emission in self.emissions():
+            if emission.origin in count:
+                count[emission.origin] += 1
+        return count

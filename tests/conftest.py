@@ -1,0 +1,44 @@
+"""What every room's tests share: the embedded weights, no Hub, and which tests need what.
+
+`RHEO_REQUIRE=embedded,browser` turns "skipped, because it is not here" into a failure.
+"""
+
+import os
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # before the Hub's client is imported: it reads this once
+
+import importlib.util
+import shutil
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from rheo.catalogue import SMOLLM2_135M
+from rheo.errors import RheoError
+from rheo.fetch import console_progress, ensure_source
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def skip_unless_required(need: str, why: str) -> NoReturn:
+    """Skip a test for want of `need`, or fail it where RHEO_REQUIRE names that need."""
+    if need in os.environ.get("RHEO_REQUIRE", "").split(","):
+        pytest.fail(f"RHEO_REQUIRE names {need}: {why}", pytrace=False)
+    pytest.skip(why)
+
+
+@pytest.fixture(scope="session")
+def embedded_folder() -> Path:
+    """The converted folder of the embedded pair's target, fetched if it is not here yet."""
+    try:
+        return ensure_source(SMOLLM2_135M, console_progress())
+    except RheoError as error:
+        skip_unless_required("embedded", str(error))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("browser") is None:
+        return
+    if not any(map(shutil.which, BROWSERS)) or importlib.util.find_spec("playwright") is None:
+        skip_unless_required("browser", "no Chromium or no playwright on this machine")
