@@ -24,7 +24,7 @@ from rheo.tree import KINDS, Kept, Policy, Tree, grow, prune
 from rheo.walk import Target, acceptance, look, on_support, reach
 
 CHUNK = 1 << 14  # forced draws at a time
-MAX_DRAWS = 1 << 22
+MAX_DRAWS = 1 << 20
 MAX_VOCABULARY = 8
 
 

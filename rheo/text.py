@@ -10,7 +10,7 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 REPLACEMENT = "\ufffd"
 BYTE_OF = {char: byte for byte, char in bytes_to_unicode().items()}
 BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
-WINDOW = 8  # tokens a stream keeps as context: more than the four bytes of one character
+WINDOW = 12  # tokens a stream keeps as context; whole characters, be they 1, 2, 3 or 4 bytes long
 
 
 def _name_bytes(error: UnicodeError) -> tuple[str, int]:
@@ -72,8 +72,8 @@ class TokenText:
 class TextStream:
     """Text of a growing token list, as deltas that never hold half a UTF-8 character.
 
-    The deltas of `push` and `flush` joined are `decode` of all ids. A character whose bytes are not
-    all there yet decodes to U+FFFD and is held back until later tokens complete it or `flush`.
+    For valid text the deltas of `push` joined are `decode` of all ids. A character whose bytes are
+    not all there yet decodes to U+FFFD and is held back until later tokens complete it or `flush`.
 
     Args:
         decode: ids -> text, for example `Target.decode`.
@@ -96,9 +96,15 @@ class TextStream:
         delta = settled[self._sent :]
         self._sent = max(self._sent, len(settled))
         if settled == whole and len(self._ids) > WINDOW:
-            self._ids = self._ids[-WINDOW:]
-            self._sent = len(self._decode(self._ids))
+            self._shorten(whole)
         return delta
+
+    def _shorten(self, whole: str) -> None:
+        """Drops ids that no longer matter, unless that would cut a character in two."""
+        text = self._decode(self._ids[-WINDOW:])
+        if whole.endswith(text):
+            self._ids = self._ids[-WINDOW:]
+            self._sent = len(text)
 
     def flush(self) -> str:
         """The held-back rest, U+FFFD for what never became a character; ends the stream."""

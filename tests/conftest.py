@@ -9,10 +9,12 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # before the Hub's client is imported: it re
 
 import importlib.util
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
+import torch
 
 from rheo.catalogue import SMOLLM2_135M
 from rheo.errors import RheoError
@@ -42,3 +44,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         return
     if not any(map(shutil.which, BROWSERS)) or importlib.util.find_spec("playwright") is None:
         skip_unless_required("browser", "no Chromium or no playwright on this machine")
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Small tensors: a second thread costs more than it brings."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)

@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from tiny import tiny_model
 from torch import Tensor
 
 from rheo.cache import KVCache
 from rheo.target import Target
+from tests.tiny import tiny_model
 
 CPU = torch.device("cpu")
 LAYERS, HEADS, WIDTH = 3, 2, 4
@@ -116,9 +116,9 @@ def test_transformers_reads_and_writes_no_copy_of_it():
     """Inside the real forward, too: the buffers hold the rows, and stay where they are."""
     target = Target(tiny_model(), None)
     target.reset(64)
-    where = target.cache.rows(7)[0].data_ptr()
     ids = torch.arange(10)
     target.prefill(ids)
+    where = target.cache.rows(7)[0].data_ptr()
     target.verify(ids[:4], torch.arange(10, 14))
     target.commit(torch.tensor([0, 1]))
     assert target.cache.rows(7)[0].data_ptr() == where

@@ -13,7 +13,7 @@ from rheo.catalogue import SMOLLM2_135M
 from rheo.errors import RheoError
 from rheo.fetch import quiet
 
-from conftest import skip_unless_required  # isort: skip
+from tests.conftest import skip_unless_required  # isort: skip
 
 pytestmark = pytest.mark.embedded
 

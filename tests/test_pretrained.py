@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from tiny import END_OF_TURN, EOS, tiny_folder, tiny_model
 
 from rheo.errors import RheoError
 from rheo.target import Target
+from tests.tiny import END_OF_TURN, EOS, tiny_folder, tiny_model
 
 
 def test_a_folder_loads_as_it_was(tmp_path):

@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from tiny import EOS, FAMILIES, LAYERS, VOCAB, tiny_model
 from torch import Tensor
 
 from rheo.errors import RheoError
 from rheo.target import Target
+from tests.tiny import EOS, FAMILIES, LAYERS, VOCAB, tiny_model
 
 TOLERANCE = 2e-4  # float32; a mistake must exceed it 100-fold
 KERNELS = [("sdpa", "bool"), ("sdpa", "additive"), ("eager", "additive")]
@@ -250,7 +250,7 @@ def test_greedy_text_is_that_of_generate(family, attn):
 
 def test_one_row_takes_the_path_without_a_mask(monkeypatch):
     target = Target(tiny_model(), None)
-    prompt, tokens, paths = prepared(target, 0)
+    _, tokens, paths = prepared(target, 0)
     given = []
     forward = target.model.forward
 

@@ -3,9 +3,9 @@
 import random
 
 import pytest
-from tiny import byte_fallback_tokenizer, byte_level_tokenizer
 
 from rheo.text import REPLACEMENT, WINDOW, TextStream, TokenText
+from tests.tiny import byte_fallback_tokenizer, byte_level_tokenizer
 
 TEXTS = [
     "the the cat,  two spaces\n\tand a tab ",

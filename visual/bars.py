@@ -15,7 +15,7 @@ ROW, PITCH = 13, 16  # pixels of a row: 13 tokens or 10 slots fit under a head
 HEAD = 48
 SLOTS = 10  # children shown
 TOKENS = 12  # tokens shown, the rest being one row
-LABEL = 12  # columns of a token's label
+LABEL = 11  # columns of a token's label
 
 
 class Child(NamedTuple):

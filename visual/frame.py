@@ -1,4 +1,4 @@
-"""The common frame of the small figures: clear ground, no axes but what is asked for, fixed margins.
+"""The common frame of the small figures: clear ground, fixed margins, no axis but by request.
 
 Fixed margins make the plots of a panel line up, and nothing jumps when another node is chosen.
 Every colour stands alone in its attribute, never inside a text, so that a theme can swap it.
@@ -13,6 +13,7 @@ from visual.palette import CLEAR, FAINT, INK, MONO, MUTED
 
 HIGHEST = 220  # pixels of the highest figure
 LEFT, RIGHT, TOP = 116, 104, 26  # margins: row labels, two columns of numbers, the legend
+MARGIN = {"l": LEFT, "r": RIGHT, "t": TOP, "b": 6}
 GLYPH = 6.6  # pixels of a monospaced glyph at 11 pixels
 HIDDEN = {"visible": False, "fixedrange": True}
 
@@ -24,7 +25,8 @@ def figure(traces: list[Any], height: int, legend: Words = (), **layout: Any) ->
 
     `uirevision` is constant, so that a redraw does not move what a reader moved.
     """
-    notes = [*_legend(legend), *layout.pop("annotations", [])]
+    margin = layout.pop("margin", MARGIN)
+    notes = [*_legend(legend, margin), *layout.pop("annotations", [])]
     frame = {
         "template": {},
         "height": height,
@@ -32,7 +34,7 @@ def figure(traces: list[Any], height: int, legend: Words = (), **layout: Any) ->
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
         "font": {"family": MONO, "color": INK, "size": 11},
-        "margin": {"l": LEFT, "r": RIGHT, "t": TOP, "b": 6},
+        "margin": margin,
         "annotations": notes,
         "barmode": "overlay",
         "dragmode": False,
@@ -44,11 +46,12 @@ def figure(traces: list[Any], height: int, legend: Words = (), **layout: Any) ->
     return go.Figure(traces, {**frame, **layout})
 
 
-def _legend(words: Words) -> list[dict[str, Any]]:
+def _legend(words: Words, margin: dict[str, int]) -> list[dict[str, Any]]:
     """Words in a line at the top left, each in the colour of its mark."""
     notes, at = [], 8.0
     for text, colour in words:
-        place = {"xref": "paper", "yref": "paper", "xshift": at - LEFT, "yshift": TOP - 4}
+        place = {"xref": "paper", "yref": "paper", "xshift": at - margin["l"]}
+        place["yshift"] = margin["t"] - 4
         notes.append(note(text, 0, 1, **place, yanchor="top", font={"color": colour}))
         at += GLYPH * (len(text) + 2)
     return notes
@@ -87,7 +90,7 @@ def rule(x: float, colour: str = FAINT, dash: str = "solid") -> dict[str, Any]:
 def cell(x: float) -> str:
     """A probability in a column: three decimals, more only where they would all be 0.
 
-    >>> cell(0.0625), cell(0.0), cell(1.0), cell(0.00004)
+    >>> cell(0.0627), cell(0.0), cell(1.0), cell(0.00004)
     ('0.063', '0', '1', '4e-05')
     """
     if x in (0.0, 1.0):

@@ -23,6 +23,7 @@ SLIDERS = {
     "K": ("K · slots", "Child slots per expanded node, and the beam."),
     "S": ("S · support", "Draft logits kept before the softmax; the target is never cut."),
     "seed": ("Seed", "The same seed gives the same text, uniforms and verdicts."),
+    "probes": ("probes", "Probe slots per node, for the strategy with several probes."),
     "max_new_tokens": ("Max new tokens", "Tokens after the prompt."),
 }
 STRATEGIES = {
@@ -34,19 +35,80 @@ STRATEGIES = {
     "autoregressive": "Autoregressive (no draft)",
 }
 
-# --- the status line ---
+BIASED_NOTE = "This strategy changes the text's law on purpose: it shows what goes wrong."
+
+# --- the status line, the notices ---
+LOADING = "The model is loading"
+LOADING_STAGE = "{stage} …"
+LOADING_PART = "{stage} … {percent} %"
+READY = "Model ready"
+NOT_LOADED = "{error} The recorded run below still works."
+RECORDED = "A recorded run, stopped {stop}"
+WAITING = "Waiting for the model …"
+DRAFTING = "Drafting the first round …"
+RUNNING = "Decoding …"
+FINISHED = "Stopped {stop}"
+STOPPED_RUN = "Stopped by you"
+TIME_IS_UP = "This run reached the time limit of {seconds:g} s and was ended."
+UNEXPECTED = "Something went wrong inside the program ({kind}); the rounds shown still work."
+PROMPT_EMPTY = "The prompt is empty: type at least one character."
+NOT_ASKED = "No model is loaded yet"
+PROMPT_TOO_LONG = "The prompt has {length:,} characters; at most {limit:,} are taken: shorten it."
+OTHER_PAIR = "Another visitor has chosen another pair meanwhile: press Run to load this one."
+NO_TREE = "This strategy draws no tree: every round is one token of the target."
+
+# --- the viewer ---
+VIEWER = {
+    "transcript": "The text so far, each token marked by its origin",
+    "round": "Round",
+    "previous": "Previous round",
+    "next": "Next round",
+    "scrub": "Choose a round",
+    "large": "Full size",
+    "large_hint": "Draw every row high enough for its label; the tree scrolls in its frame",
+    "ghosts": "Show pruned",
+    "ghosts_hint": "Draw the children that pruning dropped, in their places",
+    "node": "Chosen node",
+    "timeline": "The run, round by round",
+    "table": "The round as a table",
+    "keys": "Keys: ← → along the walk, [ ] rounds, Home and End first and last round",
+}
+BROWSER = {  # what the host's script says by itself
+    "of": "of {count}",
+    "loading": "…",
+    "steps": "What happened here",
+    **{name: globals()[name] for name in ("WAITING", "DRAFTING", "RUNNING", "NO_TREE")},
+}
+LEGEND_KINDS = {
+    "deterministic": "one of the top m",
+    "probe": "drawn at random from the tail",
+    "filler": "next most probable, fills a slot",
+    "residual": "emitted after the last rejection",
+    "bonus": "emitted after a leaf",
+    "prefill": "first token, from the prompt",
+}
+LEGEND_VERDICTS = (
+    ("✓", "accepted", "the walk went on to this node; its line is thick"),
+    ("✕", "rejected", "the walk looked at this node and did not take it; its line is dashed"),
+    ("○", "never visited", "the walk never looked at this node's parent; it is drawn pale"),
+    ("┆", "pruned", "more children stood here and were pruned"),
+    ("━", "width: target p", "the wider a line, the more probable its token is to the target"),
+)
+ACCEPT = "accept"
+TAIL = "tail mass z"
+COVERAGE = "coverage"
 
 # --- the tree ---
 ROOT = "root"
 TREE_LABEL = (
     "Draft tree of round {round}: {nodes} draft nodes on {levels} levels; {accepted} accepted; "
-    "the round added {text!r}."
+    "the round added {text}."
 )
 HOVER_TOKEN = "<b>%{customdata[1]}</b>  {kind}"
 HOVER_NUMBERS = (
     "proxy %{customdata[3]:.4~g}   true %{customdata[4]:.4~g}",
     "target p %{customdata[5]:.4~g}   accept %{customdata[6]:.4~g}",
-    "score %{customdata[7]:.2f} nats   slot %{customdata[8]}",
+    "slot %{customdata[7]}",
     "%{customdata[2]}",
 )
 
@@ -85,6 +147,7 @@ EXPECTED = (
     "; in expectation this tree gives {expected}, and the same nodes verified one-hot {one_hot}"
 )
 EXPECTED_ONE_HOT = "; every node is a point mass (one-hot), {expected} in expectation"
+NO_DRAFT = "No draft: one forward pass of the target gave one token, {token}."
 BIASED = "; this strategy is biased"
 UNVISITED = (
     "The walk never came to {token}: it ended at {end}, so nothing was decided here and the trace "
@@ -126,3 +189,40 @@ OVERLAP, TARGET_ONLY, DRAFT_ONLY = "▬ overlap {mass}", "▬ only p", "▨ only
 TARGET_ALONE = "▬ target p; a leaf has no draft"
 P, Q, Q_TILDE = "p", "q", "q̃"
 OTHERS = "all others"
+
+# --- the residual strip ---
+LAW = "p{index}"
+SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"
+STAGE_REJECT = "{law} · probe {token} ✕  u₁ {u} ≥ {p} / {q_tilde} = {ratio}"
+STAGE_ACCEPT = "{law} · probe {token} ✓  u₁ {u} < min(1, {p} / {q_tilde}) = {ratio}"
+STAGE_CHILD = "{law} · u₂ {u} falls on {token} ✓"
+STAGE_MISS = "{law} · u₂ {u} falls on none of these"
+STAGE_EMIT = "{law} · u₂ {u} falls on {token}, emitted"
+STAGE_BONUS = "{law} · a leaf: u₂ {u} falls on {token}, the bonus"
+STAGE_LEFT = "{law} · what is left, stretched to 1"
+STAGE_PLAIN = "{law}"
+
+# --- the timeline of a run ---
+TIMELINE = "{glyph} {letter} {origin}"
+TIMELINE_EXPECTED = "━ expected"
+TIMELINE_ROUND = "round"
+TIMELINE_TAU = "τ {tau}"
+TIMELINE_HOVER = "round {round} · {token} · {origin}"
+TIMELINE_HOVER_EXPECTED = "round {round} · expected {expected} given its tree"
+
+# --- the table ---
+COLUMNS = {
+    "step": "step",
+    "node": "node",
+    "token": "token",
+    "kind": "kind",
+    "parent": "parent",
+    "slot": "slot",
+    "depth": "depth",
+    "proxy": "proxy",
+    "true": "true",
+    "p": "target p",
+    "accept": "accept",
+    "score": "score",
+    "verdict": "verdict",
+}

@@ -224,6 +224,8 @@ def ordered(values: Sequence[float]) -> list[str]:
 def headline(run: Run, round: Round) -> str:
     """The round's point: what was accepted, what became of the probe, and the expectation of this
     tree beside the same nodes verified one-hot."""
+    if len(round.nodes) == 1:
+        return strings.NO_DRAFT.format(token=word(run, round.visits[-1].steps[-1].token))
     probes = any(node.kind == "probe" for node in round.nodes)
     said = strings.ACCEPTED.format(accepted=round.accepted, drafted=len(round.nodes) - 1)
     said += _probes(run, round.visits) if probes else ""

@@ -5,7 +5,6 @@ never meets an edge. Shape and colour tell where a node comes from; line, outlin
 tell the verdict; width grows with the target's p.
 """
 
-import html
 import math
 from collections import defaultdict
 from typing import Any
@@ -19,6 +18,8 @@ from visual import layout, palette, strings, text
 from visual.palette import CLEAR, FAINT, INK, MARKS, MUTED
 
 BUS = 0.14  # of a column: where the lines to the children part
+CLOSE = 0.6  # the row of a leaf that the walk never came to
+ALONE = 2.0  # times as high: the row of an only child
 GLYPHS = 10  # a longer label is cut; the hover has all of it
 WIDTHS = (0.75, 1.5, 2.5)  # pixels, by the root of p
 THICK = 3.0  # the accepted path
@@ -26,7 +27,7 @@ SIZES = {"root": 11, "deterministic": 8, "probe": 10, "filler": 8, "residual": 1
 SIZES["ghost"] = 6
 GHOST = palette.Mark("", "circle-open", "○", MUTED)
 DIGITS = 4  # significant, of the numbers behind a mark
-ROW = ("node", "token", "verdict", "proxy", "true", "p", "accept", "score", "slot")
+ROW = ("node", "token", "verdict", "proxy", "true", "p", "accept", "slot")
 EDGES = {  # verdict -> (colour, dash)
     "accept": (INK, "solid"),
     "emit": (INK, "solid"),
@@ -37,6 +38,18 @@ EDGES = {  # verdict -> (colour, dash)
 }
 FADED = ("unvisited", "ghost")
 Place = tuple[float, float]
+AXIS = {"showgrid": False, "zeroline": False, "showline": False}
+LAYOUT = {  # of every round
+    "template": {},
+    "showlegend": False,
+    "paper_bgcolor": CLEAR,
+    "plot_bgcolor": CLEAR,
+    "font": {"family": palette.MONO, "color": INK, "size": 12},
+    "margin": {"l": 8, "r": 8, "t": 22, "b": 4},
+    "hovermode": "closest",
+    "hoverlabel": {"align": "left"},
+    "dragmode": "pan",
+}
 
 
 def figure(run: Run, round: Round, ghosts: bool = False) -> go.Figure:
@@ -77,11 +90,20 @@ def _scatter(name: str, **attributes: Any) -> dict[str, Any]:
 
 
 def places(graph: nx.DiGraph) -> dict[Any, Place]:
-    """(depth, row) of each node of the graph."""
+    """(depth, row) of each node of the graph.
+
+    Leaves that the walk never came to stand closer; an only child leaves room for the label of its
+    parent, which stands on the same row.
+    """
     order = list(nx.dfs_preorder_nodes(graph, 0))
     index = {name: i for i, name in enumerate(order)}
     parents = [-1, *(index[graph.nodes[name]["parent"]] for name in order[1:])]
-    return dict(zip(order, layout.place(parents), strict=True))
+    heights = []
+    for name in order:
+        only = name != 0 and graph.out_degree(graph.nodes[name]["parent"]) == 1
+        height = CLOSE if graph.nodes[name]["verdict"] in FADED else 1.0
+        heights.append(height * (ALONE if only else 1.0))
+    return dict(zip(order, layout.place(parents, heights), strict=True))
 
 
 def default_node(round: Round) -> int:
@@ -94,13 +116,12 @@ def default_node(round: Round) -> int:
 
 def label(run: Run, round: Round) -> str:
     """The figure in a sentence, for who does not see it."""
-    taken = [run.tokens.get(e.token, "") for e in round.emitted]
     return strings.TREE_LABEL.format(
         round=round.index + 1,
         nodes=len(round.nodes) - 1,
         levels=max(node.depth for node in round.nodes),
         accepted=round.accepted,
-        text="".join(taken),
+        text=" ".join(text.name(run, e.token) for e in round.emitted),
     )
 
 
@@ -187,8 +208,8 @@ def _marks(
 
 def _row(name: Any, node: dict[str, Any], run: Run) -> list[Any]:
     """The numbers behind a mark, in the order of `ROW`."""
-    shown = _escape(text.token(run.tokens.get(node["token"], f"⟨{node['token']}⟩")))
-    numbers = [_short_number(node.get(key)) for key in ROW[3:8]]
+    shown = text.escape(text.name(run, node["token"]))
+    numbers = [_short_number(node.get(key)) for key in ROW[3:7]]
     return [name, shown, node["verdict"], *numbers, node["slot"]]
 
 
@@ -198,15 +219,9 @@ def _short_number(value: float | None) -> float | None:
 
 def _label(node: dict[str, Any], run: Run) -> str:
     """The token with visible whitespace, cut, and the verdict's sign."""
-    shown = text.token(run.tokens.get(node["token"], f"⟨{node['token']}⟩"))
-    shown = _escape(shown if len(shown) <= GLYPHS else shown[: GLYPHS - 1] + "…")
+    shown = text.escape(text.name(run, node["token"], GLYPHS))
     sign = {"accept": palette.CHECK, "reject": palette.CROSS}.get(node["verdict"])
     return f"{shown} {sign}" if sign else shown
-
-
-def _escape(shown: str) -> str:
-    """plotly reads a little HTML in its texts; a token must show as it is."""
-    return html.escape(shown, quote=False)
 
 
 def _pruned(graph: nx.DiGraph, place: dict[Any, Place], round: Round) -> dict[str, Any]:
@@ -234,25 +249,16 @@ def _chosen(at: Place) -> dict[str, Any]:
 def _layout(round: Round, place: dict[Any, Place]) -> dict[str, Any]:
     deepest = int(max(x for x, _ in place.values()))
     rows = max(y for _, y in place.values())
-    hidden = {"showgrid": False, "zeroline": False, "showline": False}
     return {
-        "template": {},
-        "showlegend": False,
-        "paper_bgcolor": CLEAR,
-        "plot_bgcolor": CLEAR,
-        "font": {"family": palette.MONO, "color": INK, "size": 12},
-        "margin": {"l": 8, "r": 8, "t": 22, "b": 4},
-        "hovermode": "closest",
-        "hoverlabel": {"align": "left"},
-        "dragmode": "pan",
+        **LAYOUT,
         "uirevision": f"round {round.index}",
         "xaxis": {
-            **hidden,
-            "range": [-0.5, deepest + 0.75],
+            **AXIS,
+            "range": [-0.4, deepest + 0.65],
             "side": "top",
             "tickvals": list(range(deepest + 1)),
             "ticktext": [strings.ROOT, *map(str, range(1, deepest + 1))],
             "tickfont": {"color": MUTED, "size": 11},
         },
-        "yaxis": {**hidden, "range": [rows + 0.6, -1.1], "showticklabels": False},
+        "yaxis": {**AXIS, "range": [_at(rows + 0.6), -1.1], "showticklabels": False},
     }

@@ -1,10 +1,143 @@
 """What the browser gets of a run: small JSON made of views, a round at a time.
 
-The browser draws and steps; it derives nothing. A panel or a tree with ghosts is made when asked.
+The browser draws and steps; it derives nothing. What one asks for rarely (a node's panel, the tree
+with its pruned children, the table) is made when asked.
 """
 
 import json
 from typing import Any
 
-from rheo.trace import Emission, Round, Run
-from visual import bars, palette, residual, strings, table, text, tree
+import plotly.graph_objects as go
+
+from rheo.trace import Round, Run, Visit
+from visual import bars, palette, residual, strings, table, text, timeline, tree
+
+
+def dumps(message: Any) -> str:
+    """Compact JSON; NaN would break the browser's parser and is refused."""
+    return json.dumps(message, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def common() -> dict[str, Any]:
+    """What every drawing shares and is sent once."""
+    return {
+        "defaults": {name: tree.defaults(name) for name in (*tree.SIZES, "chosen", "")},
+        "layout": tree.LAYOUT,
+        "close": tree.CLOSE,
+        "dark": palette.DARK,
+        "words": strings.BROWSER,
+    }
+
+
+def whole(key: str, run: Run, show: int = -1) -> dict[str, Any]:
+    """A finished run. `key` names it, `show` is the round to open at."""
+    rounds = [a_round(run, r) for r in run.rounds]
+    return {"type": "run", "key": key, "rounds": rounds, "show": show, **state(run)}
+
+
+def state(run: Run) -> dict[str, Any]:
+    """What stands above the tree: prompt, text so far, figures of the run."""
+    return {
+        "prompt": run.prompt,
+        "transcript": text.transcript(run),
+        "metrics": text.summary(run)[:-1],
+    }
+
+
+def a_round(run: Run, round: Round) -> dict[str, Any]:
+    """A round to step to: its tree, its sentence, and where the walk went."""
+    return {
+        "index": round.index,
+        "tree": slim(tree.drawing(run, round)),
+        "headline": text.headline(run, round),
+        "label": tree.label(run, round),
+        "node": tree.default_node(round),
+        "walk": [visit.node for visit in round.visits],
+    }
+
+
+def slim(drawing: dict[str, Any]) -> dict[str, Any]:
+    """A tree's drawing without what `common` says; the host puts it back."""
+    traces = []
+    for trace in drawing["data"]:
+        known = tree.defaults(trace["name"])
+        traces.append({k: v for k, v in trace.items() if k not in known})
+    layout = {k: v for k, v in drawing["layout"].items() if k not in tree.LAYOUT}
+    return {"data": traces, "layout": layout}
+
+
+def panel(run: Run, round: Round, node: int) -> dict[str, Any]:
+    """Everything about one node: its numbers, its figures, its verdicts in words."""
+    visit = bars.visit_of(round, node)
+    figures = [bars.proxy_true(run, round, node)]
+    if visit is not None:
+        figures += [bars.target_draft(run, round, node), residual.strip(run, round, node)]
+    return {
+        "title": text.name(run, round.nodes[node].token),
+        "kind": round.nodes[node].kind,
+        "facts": facts(round, node),
+        "note": "" if visit else text.unvisited(run, round, node),
+        "steps": _sentences_at(run, round, visit),
+        "figures": [_plain(figure) for figure in figures if figure is not None],
+    }
+
+
+def facts(round: Round, node: int) -> list[tuple[str, str]]:
+    """The numbers of a node that have no figure."""
+    there = round.nodes[node]
+    named = [
+        (strings.PROXY, there.proxy if node else None),
+        (strings.TRUE, there.true if node else None),
+        (strings.P, there.p),
+        (strings.ACCEPT, there.accept),
+        (strings.TAIL, there.z),
+        (strings.COVERAGE, there.coverage),
+    ]
+    return [(name, text.number(value)) for name, value in named if value is not None]
+
+
+def _sentences_at(run: Run, round: Round, visit: Visit | None) -> list[str]:
+    """The sentences of one visit, cut out of the round's."""
+    if visit is None:
+        return []
+    start = sum(len(v.steps) for v in round.visits[: round.visits.index(visit)])
+    return text.sentences(run, round)[start : start + len(visit.steps)]
+
+
+def _table(run: Run, round: Round) -> dict[str, Any]:
+    rows = [
+        [text.number(cell) if isinstance(cell, float) else cell for cell in row.values()]
+        for row in table.rows(run, round)
+    ]
+    return {"head": list(strings.COLUMNS.values()), "rows": rows}
+
+
+def _plain(figure: go.Figure) -> dict[str, Any]:
+    """A figure as JSON values."""
+    return json.loads(figure.to_json())
+
+
+def answer(run: Run, asked: dict[str, Any]) -> dict[str, Any]:
+    """What the browser asked for: {"what": "panel" | "ghosts" | "timeline" | "table",
+    "round", "node"}.
+
+    Nothing in `asked` is trusted: it comes from outside.
+
+    Raises:
+        ValueError: there is no such thing.
+    """
+    at, node, what = asked.get("round"), asked.get("node", 0), asked.get("what")
+    if type(at) is not int or not 0 <= at < len(run.rounds):
+        raise ValueError("no such round")
+    round = run.rounds[at]
+    if type(node) is not int or not 0 <= node < len(round.nodes):
+        raise ValueError("no such node")
+    if what == "panel":
+        return panel(run, round, node)
+    if what == "ghosts":
+        return slim(tree.drawing(run, round, ghosts=True))
+    if what == "timeline":
+        return _plain(timeline.tau(run))
+    if what == "table":
+        return _table(run, round)
+    raise ValueError("no such view")

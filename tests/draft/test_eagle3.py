@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from heads import DT, LAYERS, VD, D, Reference, V, random_head, random_text, write
 from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import Tensor
@@ -12,6 +11,7 @@ from torch import Tensor
 from rheo.draft.eagle3 import Eagle3
 from rheo.draft.fit import warn_if_unfit
 from rheo.errors import RheoError
+from tests.draft.heads import DT, LAYERS, VD, D, Reference, V, random_head, random_text, write
 
 ROOT = Path(__file__).parents[2]
 STARTER = ROOT / "assets" / "eagle3-smollm2-135m"

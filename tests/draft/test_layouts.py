@@ -6,12 +6,21 @@ import pickle
 
 import pytest
 import torch
-from heads import LAYERS, VD, V, as_specforge, as_speculators, random_head, random_text, write
 from torch import Tensor
 
 from rheo.draft.eagle3 import Eagle3
 from rheo.draft.layouts import read
 from rheo.errors import RheoError
+from tests.draft.heads import (
+    LAYERS,
+    VD,
+    V,
+    as_specforge,
+    as_speculators,
+    random_head,
+    random_text,
+    write,
+)
 
 Head = tuple[dict, dict[str, Tensor]]
 

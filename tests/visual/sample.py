@@ -10,11 +10,13 @@ from itertools import accumulate
 
 from rheo import trace
 
-WORDS = (
-    " the| a| cat| dog| sat| on| mat|,|.|\n| and| ran| to| sea| light| keeper| found| letter| old|"
-    "\t| <b>bold</b>| &amp;| `${1}`|⟨0xE2⟩|⟨|im_end|⟩| keep-sakes-and-more| 灯台| é| x|1"
-).split("|")
-TOKENS = {i: w for i, w in enumerate(WORDS)}
+WORDS = [
+    *(" the", " a", " cat", " dog", " sat", " on", " mat", ",", ".", "\n", " and", " ran", " to"),
+    *(" sea", " light", " keeper", " found", " letter", " old", "\t", "⟨0xE2⟩", "⟨|im_end|⟩"),
+    *(" <b>bold</b>", " &amp;", "`${window.__xss=1}`", "<img src=x onerror=window.__xss=1>"),
+    *("{{a}}", "\\u{x}", " keep-sakes-and-more", " 灯台", " é", " x", "1"),
+]
+TOKENS = dict(enumerate(WORDS))
 VOCABULARY = len(WORDS)
 
 
@@ -119,9 +121,9 @@ def _children(rng: random.Random, node: dict, q: list[float], K: int) -> list[di
     for slot, (token, kind) in enumerate(slots):
         proxy = min(q[order[0]], sum(tail)) if kind == "probe" else q[token]
         true = tail[u] / sum(tail) if kind == "probe" else 1.0
+        child = {"kind": kind, "token": token, "proxy": proxy, "true": true}
         score = node["score"] + math.log(proxy)
-        path = (*node["path"], slot)
-        out.append(dict(path=path, kind=kind, token=token, proxy=proxy, true=true, score=score))
+        out.append({**child, "path": (*node["path"], slot), "score": score})
     return out
 
 

@@ -1,0 +1,8 @@
+"""python -m rheo fetch | generate | audit | bench"""
+
+import sys
+
+from rheo.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+"""The bench's figures as aligned text."""
+
+from collections.abc import Sequence
+from typing import Any
+
+# acceptance at depth 1 in arXiv 2609.21827, at T = 1
+PAPER_DEPTH_1 = {"topk": 0.800, "rheo-rrsw": 0.835, "rheo": 0.854}
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns padded to their widest cell: the first to the left, the others to the right.
+
+    >>> print(aligned(["name", "tau"], [["topk", "2.1"], ["rheo", "12.25"]]))
+    name    tau
+    topk    2.1
+    rheo  12.25
+    """
+    lines = [list(header), *map(list, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if i else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A figure, or a dash where there is none."""
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def percent(value: float | None) -> str:
+    """A share in percent."""
+    return "-" if value is None else f"{value:.1%}"
+
+
+def interval(cell: dict[str, Any] | None, digits: int = 2, sign: str = "") -> str:
+    """A value with the ends of its 95 % interval.
+
+    >>> interval({"value": 2.5, "low": 2.25, "high": 2.75})
+    '2.50 [2.25, 2.75]'
+    """
+    if cell is None or cell["value"] is None:
+        return "-"
+    value = f"{cell['value']:{sign}.{digits}f}"
+    if cell["low"] is None:
+        return value
+    return f"{value} [{cell['low']:{sign}.{digits}f}, {cell['high']:{sign}.{digits}f}]"
+
+
+def sampled(result: dict[str, Any]) -> str:
+    """The tables of `bench.bench`."""
+    rows = []
+    for name, s in result["strategies"].items():
+        parts = [
+            number(s["ms"][part], 1) for part in ("draft", "target", "verify", "other", "total")
+        ]
+        rows.append(
+            [
+                name if s["lossless"] else f"{name} (BIASED)",
+                interval(s["tau"]),
+                number(s["expected_accepted"]),
+                number(s["tokens_per_s"], 1),
+                interval(s["ratio"]),
+                *parts,
+                percent(s["outside_models"]),
+            ]
+        )
+    header = ["strategy", "tau [95 %]", "expected", "tokens/s", "x autoregressive [95 %]"]
+    header += ["draft", "target", "verify", "other", "ms/round", "outside"]
+    suites = [
+        [suite, name, interval(s["tau"]), number(s["tokens_per_s"], 1), interval(s["ratio"])]
+        for suite, strategies in result["suites"].items()
+        for name, s in strategies.items()
+    ]
+    note = (
+        "tau: tokens emitted by rounds / rounds. expected: accepted tokens given the drawn tree. "
+        "outside: share of a\nround outside the two models' forwards. The ratio is the median over "
+        "prompts, prefill included."
+    )
+    tables = [aligned(header, rows), note]
+    tables.append(
+        aligned(["suite", "strategy", "tau [95 %]", "tokens/s", "x autoregressive [95 %]"], suites)
+    )
+    return "\n\n".join(tables)
+
+
+def compared(result: dict[str, Any]) -> str:
+    """The tables of `expected.compare`."""
+    header = ["strategy", "expected accepted [95 %]", "first accepted [95 %]"]
+    header += ["probe survival", "probe acceptance", "coverage"]
+    rows = [
+        [
+            name,
+            interval(s["expected_accepted"], 4),
+            interval(s["first_acceptance"], 4),
+            percent(s["probe_survival"]),
+            percent(s["probe_acceptance"]),
+            percent(s["coverage"]),
+        ]
+        for name, s in result["strategies"].items()
+    ]
+    tables = [aligned(header, rows)]
+    if result["differences"]:
+        pairs = [
+            [f"{d['of']} - {d['over']}", interval(d, 4, "+"), f"{d['share_of_tau']:+.1%}"]
+            for d in result["differences"]
+        ]
+        tables.append(aligned(["paired difference", "accepted [95 %]", "of tau"], pairs))
+    suites = [
+        [suite, *(interval(s, 3) for s in strategies.values())]
+        for suite, strategies in result["suites"].items()
+    ]
+    tables.append(aligned(["suite", *result["strategies"]], suites))
+    notes = f"{result['contexts']} contexts, {result['draws']} trees each; intervals by context."
+    if "closed_form_gap" in result:
+        notes += (
+            f" Top-K equals the sum of its path products within {result['closed_form_gap']:.1e}."
+        )
+    return "\n\n".join([*tables, notes])
+
+
+def depth_1(result: dict[str, Any]) -> str:
+    """The acceptance of the first draft token beside the paper's."""
+    rows = [
+        [name, interval(s["first_acceptance"], 3), percent(PAPER_DEPTH_1.get(name))]
+        for name, s in result["strategies"].items()
+    ]
+    notes = f"{result['contexts']} contexts, {result['draws']} trees each; intervals by context."
+    return aligned(["acceptance at depth 1", "here [95 %]", "paper"], rows) + "\n\n" + notes
+
+
+def pairs(result: dict[str, Any]) -> str:
+    """The table of `baseline.against_generate`."""
+    rows = [
+        [
+            str(i),
+            str(p["tokens"]),
+            number(p["ours_s"], 3),
+            number(p["generate_s"], 3),
+            number(p["ratio"], 3),
+            "yes" if p["same_ids"] else "no",
+        ]
+        for i, p in enumerate(result["pairs"], start=1)
+    ]
+    header = ["pair", "tokens", "ours, s", "generate, s", "ratio", "same ids"]
+    median = f"median ratio {interval(result['ratio'], 3)}, {result['threads']} threads"
+    return aligned(header, rows) + "\n\n" + median

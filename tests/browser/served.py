@@ -1,0 +1,68 @@
+"""The real page with a scripted model: `python -m tests.browser.served TRACES --port N`.
+
+The model replays the rounds of a sample run, slowly enough to be stopped; everything else is the
+app as it is. A prompt with the word "long" gives 60 rounds instead of 8, "fail" fails. With the environment variable
+RHEO_REAL set, the real model is loaded instead.
+"""
+
+import os
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import app
+from rheo.errors import RheoError
+from rheo.trace import Run
+from tests.visual import sample
+from visual.pages import models, playground
+
+ROUND_S = 0.25
+
+
+class Decoding:
+    """Rounds of the sample, one every `ROUND_S` seconds."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.rounds = run, []
+
+    def __iter__(self):
+        for round in self.run.rounds:
+            time.sleep(ROUND_S)
+            self.rounds.append(round)
+            yield round
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+
+class Engine:
+    """What the page needs of an engine."""
+
+    warning = None
+
+    def decode(self, prompt: str, params) -> Decoding:
+        if prompt == "fail":
+            raise RheoError("The prompt has 9,999 tokens and the model's context ends at 2,048.")
+        made = sample.run(rounds=60 if "long" in prompt else 8, seed=params.seed + 5)
+        return Decoding(replace(made, prompt=prompt, params=params.as_dict()))
+
+    def run(self, decoding: Decoding, prompt: str) -> Run:
+        done = len(decoding.run.rounds) == len(decoding.rounds)
+        stop = "length" if done else "closed"
+        return replace(decoding.run, rounds=tuple(decoding.rounds), stop=stop)
+
+
+def load(name: str, progress) -> Engine:
+    """A model that takes a moment."""
+    for part in range(5):
+        progress("Loading the target", part / 5)
+        time.sleep(0.1)
+    return Engine()
+
+
+if __name__ == "__main__":
+    playground.TRACES = Path(sys.argv.pop(1))
+    if not os.getenv("RHEO_REAL"):
+        models.MODELS._load = load
+    app.main()

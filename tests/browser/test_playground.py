@@ -1,0 +1,262 @@
+"""The Playground as a person meets it: first paint, rounds, nodes, runs, stops, themes, widths."""
+
+import html
+import re
+import urllib.request
+
+import pytest
+
+from rheo import tracefile
+from tests.browser.conftest import served
+from visual import strings, text
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+MARKS = """() => document.querySelector('[data-role=tree]').data.flatMap((trace) =>
+  (trace.customdata || []).map((row, i) => [trace.name, trace.x[i], trace.y[i], ...row]))"""
+VIEW = "(() => { const { view } = document.querySelector('#viewer [data-role=root]')"
+VIEW += ".parentElement.__rheo; return %s })()"
+
+
+def state(page, name):
+    return page.get_attribute("#viewer [data-role=root]", f"data-{name}")
+
+
+def at_round(page, k):
+    page.wait_for_selector(f"[data-role=root][data-drawn='{k}']")
+
+
+def at_state(page, name):
+    page.wait_for_selector(f"[data-role=root][data-state={name}]")
+
+
+def same_tree(run, round, marks):
+    """Nodes of the trace that the page does not show as they are."""
+    shown = {m[3]: m for m in marks if isinstance(m[3], int)}
+    places = {i: (m[1], m[2]) for i, m in shown.items()}
+    wrong = [i for i in range(len(round.nodes)) if i not in shown]
+    verdicts = {s.child: s.verdict for v in round.visits for s in v.steps if s.child is not None}
+    for i, node in enumerate(round.nodes):
+        if i not in shown:
+            continue
+        kind, x, _, _, token, verdict, proxy, true = shown[i][:8]
+        right = kind == node.kind and html.unescape(token) == text.name(run, node.token)
+        right &= abs(proxy - node.proxy) <= 1e-3 * node.proxy
+        right &= abs(true - node.true) <= 1e-3 * node.true
+        right &= verdict == verdicts.get(i, verdict) and (i in verdicts) == (
+            verdict in ("accept", "reject")
+        )
+        right &= x == (places[node.parent][0] + 1 if node.parent >= 0 else 0)
+        wrong += [] if right else [i]
+    return wrong + sorted(set(shown) - set(range(len(round.nodes))))
+
+
+def test_a_recorded_run_is_there_at_once_and_every_node_of_every_round_is_drawn(
+    visit, address, recorded
+):
+    page = visit(address)
+    assert state(page, "state") == "recorded" and state(page, "rounds") == str(len(recorded.rounds))
+    page.keyboard.press("Home")
+    for k, round in enumerate(recorded.rounds):
+        at_round(page, k)
+        assert not same_tree(recorded, round, page.evaluate(MARKS))
+        assert page.inner_text("[data-role=headline]") == text.headline(recorded, round)
+        page.keyboard.press("]")
+    changed = page.evaluate(MARKS)
+    changed[5][7] = 0.987654  # the check itself can fail
+    assert same_tree(recorded, recorded.rounds[-1], changed)
+
+
+def test_keys_walk_and_the_panel_follows(visit, address, recorded):
+    page = visit(address)
+    k = max(range(len(recorded.rounds)), key=lambda k: len(recorded.rounds[k].visits))
+    round = recorded.rounds[k]
+    page.fill("[data-role=scrub]", str(k + 1))
+    at_round(page, k)
+    page.focus("[data-role=frame]")
+    for _ in round.visits:
+        page.keyboard.press("ArrowLeft")
+    for visited in round.visits:
+        node = visited.node
+        page.wait_for_selector(f"[data-role=panel]:not(.late)[data-node='{node}']")
+        shown = page.inner_text("[data-role=title]")
+        assert shown == text.name(recorded, round.nodes[node].token)
+        assert page.locator("[data-role=steps] li").count() == len(visited.steps)
+        assert page.locator("[data-role=figures] .js-plotly-plot:visible").count() >= 2
+        page.keyboard.press("ArrowRight")
+
+
+def test_a_click_on_a_node_the_walk_never_visited_says_so(visit, address, recorded):
+    page = visit(address)
+    k = int(state(page, "round"))
+    round = recorded.rounds[k]
+    visited = {v.node for v in round.visits}
+    node = next(
+        i for i in range(len(round.nodes)) if i not in visited and round.nodes[i].depth == 1
+    )
+    box = page.evaluate(
+        """(node) => {
+          const plot = document.querySelector('[data-role=tree]'), layout = plot._fullLayout;
+          const found = plot.data.flatMap((t) => (t.customdata || []).map((row, i) =>
+            [row[0], t.x[i], t.y[i]])).find((mark) => mark[0] === node);
+          const at = plot.getBoundingClientRect();
+          return [at.x + layout.xaxis._offset + layout.xaxis.d2p(found[1]),
+                  at.y + layout.yaxis._offset + layout.yaxis.d2p(found[2])];
+        }""",
+        node,
+    )
+    page.mouse.move(*box)
+    page.mouse.click(*box)
+    page.wait_for_selector(f"[data-role=panel]:not(.late)[data-node='{node}']")
+    assert page.inner_text("[data-role=note]") == text.unvisited(recorded, round, node)
+    ring = "() => document.querySelector('[data-role=tree]').data.at(-1)"
+    assert page.evaluate(ring)["name"] == "chosen" and page.evaluate(ring)["x"] == [1]
+
+
+def test_pruned_children_and_the_table_come_when_asked_for(visit, address, recorded):
+    page = visit(address)
+    round = recorded.rounds[int(state(page, "round"))]
+    page.check("[data-role=ghosts]")
+    ghosts = sum(len(node.ghosts) for node in round.nodes)
+    page.wait_for_function(
+        """(count) => document.querySelector('[data-role=tree]').data
+          .filter((t) => t.name === 'ghost').flatMap((t) => t.x).length === count""",
+        arg=ghosts,
+    )
+    page.click("[data-role=timeline-box] summary")
+    page.wait_for_selector("[data-role=timeline] .main-svg")
+    page.click("[data-role=table-box] summary")
+    rows = page.locator("[data-role=table] tr")
+    rows.nth(len(round.nodes)).wait_for()
+    assert rows.count() == 1 + len(round.nodes) + 1  # head, nodes, the emitted token
+
+
+def test_a_run_streams_and_stops_within_a_round(visit, address):
+    page = visit(address)
+    page.fill("#prompt textarea", "A long story about the sea")
+    page.click("#run")
+    at_state(page, "running")
+    page.wait_for_function("document.querySelector('[data-role=root]').dataset.rounds >= 2")
+    assert page.inner_text("[data-role=prompt]") == "A long story about the sea"
+    page.click("#stop")
+    at_state(page, "done")
+    assert page.inner_text("[data-role=state]") == strings.STOPPED_RUN
+    rounds = int(state(page, "rounds"))
+    assert 2 <= rounds < 60
+    assert page.locator("[data-role=transcript] .token.prefill").count() == 1
+    page.keyboard.press("Home")
+    at_round(page, 0)
+    page.wait_for_selector("[data-role=panel]:not(.late)")  # the server still knows the run
+
+
+def test_a_second_run_ends_the_first_and_takes_its_place(visit, address):
+    page = visit(address)
+    page.fill("#prompt textarea", "a long first run")
+    page.click("#run")
+    page.wait_for_function("document.querySelector('[data-role=root]').dataset.rounds >= 2")
+    first = page.evaluate(VIEW.replace("%s", "view.key"))
+    page.fill("#prompt textarea", "second")
+    page.click("#run")
+    page.wait_for_function("document.querySelector('[data-role=prompt]').textContent === 'second'")
+    at_state(page, "done")
+    assert page.evaluate(VIEW.replace("%s", "view.key")) != first
+    assert state(page, "rounds") == "8"
+    page.wait_for_selector("[data-role=root][data-drawn='7']")  # it followed the last round
+
+
+def test_what_cannot_go_together_is_one_sentence(visit, address):
+    page = visit(address)
+    page.click("#more button")
+    page.fill("#K input[type=number]", "1")
+    page.press("#K input[type=number]", "Tab")
+    notice = page.wait_for_selector("#notice .wrong").inner_text()
+    assert "m = 1" in notice and notice.count(".") == 1
+    page.click("#run")
+    at_state(page, "wrong")
+    assert page.inner_text("[data-role=state]") == notice
+    page.keyboard.press("Home")
+    at_round(page, 0)  # the recorded rounds still work
+
+
+def test_an_error_of_the_engine_is_one_sentence(visit, address):
+    page = visit(address)
+    page.fill("#prompt textarea", "fail")
+    page.click("#run")
+    at_state(page, "wrong")
+    assert page.inner_text("[data-role=state]").startswith("The prompt has 9,999 tokens")
+    page.fill("#prompt textarea", " ")
+    page.click("#run")
+    page.wait_for_function(
+        "(s) => document.querySelector('[data-role=state]').textContent === s",
+        arg=strings.PROMPT_EMPTY,
+    )
+
+
+def test_the_biased_strategy_is_labelled(visit, address):
+    page = visit(address)
+    page.click("#strategy input")
+    page.click(f"#strategy [role=option]:has-text('{strings.STRATEGIES['naive'][:5]}')")
+    assert page.wait_for_selector("#notice p").inner_text() == strings.BIASED_NOTE
+    assert "biased" in strings.STRATEGIES["naive"].lower()
+
+
+def test_dark_mode_redraws_in_its_own_colours(visit, address):
+    page = visit(address, "?__theme=dark")
+    colours = "() => document.querySelector('[data-role=tree]').layout.font.color"
+    assert page.evaluate(colours) == "#f1f2f4"
+    page.evaluate("document.body.classList.remove('dark')")
+    page.wait_for_function(f"({colours})() === '#1b1c1e'")
+
+
+def test_a_phone_needs_no_sideways_scrolling(visit, address):
+    page = visit(address, viewport={"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.locator("#run").bounding_box()["height"] >= 36
+
+
+def test_the_tree_is_seen_whole_on_a_projector(visit, address):
+    page = visit(address)
+    box = page.locator("[data-role=tree]").bounding_box()
+    assert box["y"] + box["height"] <= 720
+
+
+def test_less_motion_if_asked_for(visit, address):
+    page = visit(address, reduced_motion="reduce")
+    moving = page.evaluate("document.getAnimations().length")
+    assert moving == 0
+
+
+def test_the_plot_has_a_text_for_who_does_not_see_it(visit, address, recorded):
+    page = visit(address)
+    label = page.get_attribute("[data-role=tree]", "aria-label")
+    assert label.startswith(f"Draft tree of round {int(state(page, 'round')) + 1}")
+    assert page.get_attribute("[data-role=headline]", "aria-live") == "polite"
+
+
+def test_no_endpoint_is_offered_to_the_public(address):
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    told = opener.open(f"{address}/gradio_api/info").read().decode()
+    assert re.search(r'"named_endpoints":\s*\{\}', told)
+
+
+@pytest.mark.embedded
+def test_the_embedded_pair_decodes_a_prompt(embedded_folder, tmp_path, recorded, visit):
+    tracefile.save(recorded, tmp_path / "first.json.gz")
+    with served(tmp_path, RHEO_REAL="1") as where:
+        page = visit(where)
+        page.set_default_timeout(240_000)
+        page.click("#more button")
+        page.fill("#max_new_tokens input[type=number]", "16")
+        page.press("#max_new_tokens input[type=number]", "Tab")
+        page.click("#run")
+        page.wait_for_selector("[data-role=root][data-state=done]")
+        rounds = int(state(page, "rounds"))
+        at_round(page, rounds - 1)
+        assert page.locator("[data-role=transcript] .token").count() == 16
+        seen = page.evaluate(VIEW.replace("%s", "view.rounds.map((r) => r.tree.data)"))
+        kinds = {trace["name"] for trace in seen[0]}
+        assert {"root", "deterministic", "probe", "filler"} <= kinds
+        nodes = [row[0] for t in seen[0] for row in t.get("customdata", ())]
+        assert {n for n in nodes if isinstance(n, int)} == set(range(61))
+        page.keyboard.press("Home")
+        page.wait_for_selector("[data-role=panel]:not(.late)")

@@ -1,0 +1,48 @@
+"""The timeline holds every token that the rounds emitted, where it came from and when."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.visual import by_hand, sample
+from visual import timeline
+
+
+def data(figure) -> dict:
+    return {trace["name"]: trace for trace in json.loads(figure.to_json())["data"]}
+
+
+@pytest.mark.parametrize("run", [by_hand.run(), by_hand.rrsw(), sample.run(5), sample.run(60, R=4)])
+def test_one_cell_a_token(run):
+    drawn = data(timeline.tau(run))
+    expected = drawn.pop("expected")
+    cells = {
+        (x, base, name, *row)
+        for name, trace in drawn.items()
+        for x, base, row in zip(trace["x"], trace["base"], trace["customdata"], strict=True)
+    }
+    assert cells == {
+        (r.index + 1, place, e.origin, r.index, e.node, e.token)
+        for r in run.rounds
+        for place, e in enumerate(r.emitted)
+    }
+    assert all(set(trace["y"]) == {1} for trace in drawn.values())
+    assert expected["y"] == [r.expected_accepted + 1 for r in run.rounds]
+
+
+def test_tau_and_origins_are_written_at_the_figure():
+    run = by_hand.run()
+    notes = [n["text"] for n in json.loads(timeline.tau(run).to_json())["layout"]["annotations"]]
+    assert "τ 2.00" in notes
+    assert [n for n in notes if n[0] == "■"] == [
+        "■ D deterministic",
+        "■ P probe",
+        "■ F filler",
+        "■ R residual",
+        "■ B bonus",
+    ]
+
+
+def test_nothing_before_the_first_round():
+    assert timeline.tau(replace(by_hand.run(), rounds=())) is None

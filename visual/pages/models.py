@@ -1,0 +1,95 @@
+"""The loaded pair: one at a time, loaded behind the page, with its progress to be read.
+
+The engine is imported when the first model is asked for, so that the page opens before torch does.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rheo.errors import RheoError
+from visual import strings
+
+Load = Callable[[str, Callable[[str, float | None], None]], Any]
+
+
+@dataclass
+class Loading:
+    """A pair on its way: `engine` when it is there, `error` in one sentence when it never will."""
+
+    name: str
+    stage: str = strings.LOADING
+    fraction: float | None = None
+    engine: Any = None
+    error: str = ""
+
+    @property
+    def over(self) -> bool:
+        return self.engine is not None or bool(self.error)
+
+    @property
+    def sentence(self) -> str:
+        """Where it is, for a person."""
+        if self.error:
+            return strings.NOT_LOADED.format(error=self.error)
+        if self.engine is not None:
+            return self.engine.warning or strings.READY
+        if self.fraction is None:
+            return strings.LOADING_STAGE.format(stage=self.stage)
+        return strings.LOADING_PART.format(stage=self.stage, percent=int(100 * self.fraction))
+
+
+class Models:
+    """Holds one pair; asking for another lets go of it. Safe to call from any thread."""
+
+    def __init__(self, load: Load | None = None) -> None:
+        self._load = load or _load_engine
+        self._lock = threading.Lock()
+        self._turn = threading.Lock()  # two loads at once could exceed the memory
+        self._current: Loading | None = None
+
+    def want(self, name: str, wait: bool = False) -> Loading:
+        """The pair called `name`, its load begun if need be; a failed one is tried again.
+
+        Args:
+            wait: load in this thread, as ZeroGPU wants it.
+        """
+        with self._lock:
+            current = self._current
+            if current is not None and current.name == name and not current.error:
+                return current
+            self._current = current = Loading(name)
+        if wait:
+            self._run(current)
+        else:
+            threading.Thread(target=self._run, args=(current,), daemon=True).start()
+        return current
+
+    def look(self, name: str) -> Loading | None:
+        """The pair if it is the one held, without beginning anything."""
+        current = self._current
+        return current if current is not None and current.name == name else None
+
+    def _run(self, loading: Loading) -> None:
+        def progress(stage: str, fraction: float | None = None) -> None:
+            loading.stage, loading.fraction = stage, fraction
+
+        with self._turn:
+            if loading is not self._current:
+                return  # somebody chose another pair meanwhile
+            try:
+                loading.engine = self._load(loading.name, progress)
+            except RheoError as error:
+                loading.error = str(error)
+            except Exception as error:
+                loading.error = strings.UNEXPECTED.format(kind=type(error).__name__)
+
+
+def _load_engine(name: str, progress: Callable[[str, float | None], None]) -> Any:
+    from rheo.engine import Engine
+
+    return Engine.load(name, progress)
+
+
+MODELS = Models()  # of this process: every page and every visitor shares it
