@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from rheo import verify
-from rheo.distribution import support, tail
 from rheo.errors import RheoError
+from rheo.forced import force
 from rheo.params import DecodeParams
-from rheo.strategies import TABLE
+from rheo.strategies import TABLE, Strategy
 from rheo.tree import KINDS, Kept, Policy, Tree, grow, prune
 from rheo.walk import Target, acceptance, look, on_support, reach
 
@@ -93,19 +93,23 @@ class _Tables(NamedTuple):
 
 
 def audit(
-    world: World, params: DecodeParams, strategy: str | None = None, ties: str = "structure"
+    world: World,
+    params: DecodeParams,
+    strategy: str | Strategy | None = None,
+    ties: str | None = None,
 ) -> Audit:
     """The exact law of the first depth + 1 emitted tokens, and of what a round accepts.
 
     Args:
         params: m, K, R, depth, T, S and probes are read. p is not tempered.
-        strategy: instead of params.strategy.
+        strategy: instead of params.strategy; a row that is not in the table (`sabotage`) will do.
         ties: "token" breaks ties between nodes by token ids, to show what that does.
 
     When the round has ended, emission continues from p.
     """
-    row = TABLE[strategy or params.strategy]
-    policy = row.policy(params)._replace(ties=ties)
+    row = strategy if isinstance(strategy, Strategy) else TABLE[strategy or params.strategy]
+    policy = row.policy(params)
+    policy = policy if ties is None else policy._replace(ties=ties)
     tables = _tables(world, params)
     depth, V = params.depth, world.vocab
     masses = [torch.zeros(V ** (length + 1), dtype=torch.float64) for length in range(depth + 1)]
@@ -193,7 +197,7 @@ def _grow_forced(
     class Forced:
         def __getitem__(self, d: int) -> Tensor:
             block = digits[:, :1] if d == 0 else digits[:, 1 + (d - 1) * K : 1 + d * K]
-            uniforms, mass = _force(state["logits"], block, params, policy)
+            uniforms, mass = force(state["logits"], block, policy, params.S, params.T)
             weight.mul_(mass)
             return uniforms
 
@@ -208,29 +212,6 @@ def _grow_forced(
         T=params.T,
     )
     return tree, weight
-
-
-def _force(
-    logits: Tensor, digits: Tensor, params: DecodeParams, policy: Policy
-) -> tuple[Tensor, Tensor]:
-    """Uniforms (B, n, J) in the middle of the wanted places' intervals, and their mass (B,)."""
-    law = tail(support(logits, params.S), policy.m, params.T) if policy.J else logits
-    weight = torch.ones(logits.shape[0], dtype=torch.float64)
-    uniforms = []
-    for j in range(policy.J):
-        place = digits[..., j, None] + policy.m  # (B, n, 1)
-        total = law.sum(-1, keepdim=True)
-        mass = law.gather(-1, place)
-        before = law.cumsum(-1).gather(-1, place) - mass
-        live = total > 0
-        safe = torch.where(live, total, 1.0)
-        uniforms.append(((before + mass / 2) / safe)[..., 0].clamp(max=1 - 1e-12))
-        # without mass there is no draw, so one digit stands for all
-        share = torch.where(live, mass / safe, (digits[..., j, None] == 0).double())
-        weight = weight * share[..., 0].prod(-1)
-        law = law.scatter(-1, place, 0.0)
-    empty = torch.zeros(*digits.shape[:-1], 0, dtype=torch.float64)
-    return torch.stack(uniforms, -1) if uniforms else empty, weight
 
 
 def _tally(

@@ -66,7 +66,9 @@ class HeldOut:
                 shared[k] += torch.minimum(p, q).sum(-1)[counted].sum()
                 agreed[k] += (best == favourite)[counted].sum()
                 count[k] += counted.sum()
-        means = zip((shared / count).tolist(), (agreed / count).tolist(), count.tolist(), strict=True)
+        means = zip(
+            (shared / count).tolist(), (agreed / count).tolist(), count.tolist(), strict=True
+        )
         return [Score(k + 1, a, b, int(c)) for k, (a, b, c) in enumerate(means)]
 
 

@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from rheo.draft.config import HeadConfig, head_config
+from rheo.draft.config import head_config
 from rheo.draft.eagle3 import Eagle3
 from rheo.draft.layouts import _STORED, Checkpoint
 from rheo.errors import RheoError
@@ -130,7 +130,8 @@ def save(head: Eagle3, config: dict, folder: Path) -> None:
     if head.target_ids is not None:
         ids = head.target_ids.cpu()
         tensors["d2t"] = ids - torch.arange(len(ids))
-        tensors["t2d"] = torch.zeros(config["vocab_size"], dtype=torch.bool).index_fill_(0, ids, True)
+        known = torch.zeros(len(head.embeddings), dtype=torch.bool)
+        tensors["t2d"] = known.index_fill_(0, ids, True)
     folder.mkdir(parents=True, exist_ok=True)
     unfinished = folder / "model.part"
     save_file(tensors, unfinished)

@@ -60,7 +60,7 @@ def write(
         "tokens": torch.cat([text.tokens for text in texts]).to(torch.int32),
         "prompt_len": torch.tensor([text.prompt for text in texts], dtype=torch.int32),
         "total_len": torch.tensor([len(text.tokens) for text in texts], dtype=torch.int32),
-        "temperature": torch.tensor([text.temperature for text in texts]),
+        "temperature": torch.tensor([text.temperature for text in texts], dtype=torch.float64),
         "features": torch.cat([s.features.to("cpu", torch.bfloat16) for s in states]),
         "last": torch.cat([s.last.to("cpu", torch.bfloat16) for s in states]),
     }

@@ -51,7 +51,7 @@ class _SoftLoss(Function):
     ) -> Tensor:  # fmt: skip
         depths, slots, d = outputs.shape
         head, teacher = lm_head.to(dtype), teacher.to(dtype)
-        x = outputs.transpose(0, 1).to(dtype)  # (R, K, d)
+        x = outputs.transpose(0, 1).contiguous().to(dtype)  # (R, K, d)
         # what each logit pulls, unweighted, kept in `dtype` for the two products at the end
         pulls = torch.empty(slots, depths, lm_head.shape[1], dtype=dtype, device=x.device)
         terms = torch.empty(slots, depths, device=x.device)
@@ -75,7 +75,7 @@ class _SoftLoss(Function):
 def _compare(logits: Tensor, p: Tensor, tv: float) -> tuple[Tensor, Tensor]:
     """The loss (r, K) of logits (r, K, Vd) against p (r, Vd), and its gradient (r, K, Vd)."""
     log_q = logits.log_softmax(-1)
-    entropy = -(log_q @ p[..., None])[..., 0]  # cross-entropy
+    entropy = -(log_q * p[:, None]).sum(-1)  # cross-entropy
     q, p = log_q.exp_(), p[:, None]
     if not tv:
         return entropy, q.sub_(p)

@@ -1,20 +1,14 @@
 """Training an EAGLE-3 head on a corpus of its target (`python -m rheo train`)."""
 
-import json
-import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from rheo.batches import Batch, one_pass
-from rheo.draft.config import head_config
-from rheo.draft.layouts import Checkpoint
 from rheo.errors import RheoError
-from rheo.held_out import HeldOut, Score
-from rheo.newborn import save
 from rheo.shards import shards
 from rheo.soft_loss import soft_loss
 from rheo.unroll import UnrolledHead
@@ -81,14 +75,12 @@ class Trainer:
         self.step = self.epoch = self.place = self.tokens = 0
 
     def batches(self) -> Iterator[Batch]:
-        """Batches from where the trainer is, without an end."""
+        """Batches from where the trainer is, without an end; `learn` from each before the next."""
         device = self.teacher.device
         while True:
             found, recipe = shards(self.corpus), self.recipe
             start = self.place
-            for batch in one_pass(found, recipe.tokens, recipe.seed, self.epoch, start, device):
-                self.place += 1
-                yield batch
+            yield from one_pass(found, recipe.tokens, recipe.seed, self.epoch, start, device)
             if self.place == 0:
                 raise RheoError("The corpus holds no text to train on; make a larger one.")
             self.epoch, self.place = self.epoch + 1, 0
@@ -122,7 +114,7 @@ class Trainer:
         torch.nn.utils.clip_grad_norm_(self.head.weights.parameters(), self.recipe.clip)
         self.optimiser.step()
         self.optimiser.zero_grad()
-        self.step += 1
+        self.step, self.place = self.step + 1, self.place + 1
         self.tokens += int(batch.stop.sum() + 2 * len(batch.stop))
         return loss.item()
 

@@ -16,7 +16,7 @@ from typing import NoReturn
 import pytest
 import torch
 
-from rheo.catalogue import SMOLLM2_135M
+from rheo.catalogue import ASSETS, SMOLLM2_135M
 from rheo.errors import RheoError
 from rheo.fetch import console_progress, ensure_source
 
@@ -37,6 +37,13 @@ def embedded_folder() -> Path:
         return ensure_source(SMOLLM2_135M, console_progress())
     except RheoError as error:
         skip_unless_required("embedded", str(error))
+
+
+@pytest.fixture(scope="session")
+def starter_head() -> Path:
+    """The head that the reference vectors were computed with."""
+    kept = Path(__file__).parent / "vectors" / "starter"
+    return kept if kept.is_dir() else ASSETS / "eagle3-smollm2-135m"
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -16,7 +16,7 @@ from rheo.audit import World, audit, audit_case, audit_file
 from rheo.errors import RheoError
 from rheo.params import DecodeParams
 from rheo.strategies import TABLE
-from tests.worlds import random_world
+from rheo.worlds import random_world
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -168,9 +168,7 @@ def test_bad_values_are_one_sentence(wrong, models, capsys):
 def test_a_bad_value_as_a_process(models):
     done = rheo("generate", *models, "--prompt", "hi", "--m", "10")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "m = 10 leaves no slot for the probe: choose m from 0 to K - 1 = 9.\n"
-    )
+    assert done.stderr == ("m = 10 leaves no slot for the probe: choose m from 0 to K - 1 = 9.\n")
 
 
 @pytest.mark.parametrize("command", [[], ["generate"], ["bench"], ["fetch"], ["audit"]])

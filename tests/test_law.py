@@ -13,10 +13,12 @@ from scipy.stats import chi2
 
 from rheo import verify
 from rheo.params import DecodeParams
+from rheo.simulate import play
 from rheo.strategies import TABLE
 from rheo.tree import Policy
+from rheo.worlds import Tables, joint_law
 from tests.tiny import tiny_model
-from tests.worlds import Tables, joint_law, play, tables_of
+from tests.worlds import tables_of
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -117,7 +117,9 @@ def test_control_paired_columns_must_not_be_shuffled():
 
 
 def test_spawned_seeds_differ_and_are_seeds():
-    seeds = [spawn(seed, *key) for seed in (0, 1, 2**62) for key in ((1, 0), (1, 1), (2, 0), (2, 1))]
+    seeds = [
+        spawn(seed, *key) for seed in (0, 1, 2**62) for key in ((1, 0), (1, 1), (2, 0), (2, 1))
+    ]
     assert len(set(seeds)) == len(seeds)
     assert all(RANGES["seed"][0] <= seed <= RANGES["seed"][1] for seed in seeds)
     assert spawn(7, 1, 3) == spawn(7, 1, 3)

@@ -8,17 +8,18 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from rheo.batches import collate, plan
+from rheo.batches import collate, one_pass, plan
 from rheo.draft.eagle3 import Eagle3
 from rheo.draft.layouts import read
 from rheo.errors import RheoError
 from rheo.held_out import HeldOut
 from rheo.newborn import draft_vocabulary, newborn, save
-from rheo.shards import States, Text, write as write_shard
+from rheo.shards import States, Text, shards
+from rheo.shards import write as write_shard
 from rheo.soft_loss import soft_loss
 from rheo.train import Recipe, Trainer
 from rheo.unroll import UnrolledHead
-from tests.draft.heads import DT, LAYERS, D, random_head, random_text, write
+from tests.draft.heads import DT, LAYERS, random_head, random_text, write
 from tests.tiny import FAMILIES, tiny_model
 
 SWITCHES = [(), ("norm_before_residual",), ("fc_norm", "q_norm", "norm_output", "attention_bias")]
@@ -94,3 +95,142 @@ def test_loss_and_gradient_equal_autograd(tv):
     assert abs(loss.item() / expected.item() - 1) <= 1e-5
     for a, b in zip(found, wanted, strict=True):
         assert (a - b).abs().max() <= 1e-4 * b.abs().max()
+
+
+def tiny_corpus(folder: Path, model, layers: tuple[int, int, int], texts: int = 24) -> list[Text]:
+    """A corpus of random texts with the true hidden states of a tiny target."""
+    generator = torch.Generator().manual_seed(3)
+    made, known = [], []
+    for _ in range(texts):
+        length = int(torch.randint(8, 20, (1,), generator=generator))
+        tokens = torch.randint(0, 30, (length,), generator=generator)
+        with torch.no_grad():
+            hidden = model(tokens[None], output_hidden_states=True).hidden_states
+        made.append(Text(tokens, 3, 1.0))
+        known.append(States(torch.cat([hidden[i][0] for i in layers], -1), hidden[-1][0]))
+    about = {"target": "tiny", "layers": str(list(layers))}
+    write_shard(folder / "one.safetensors", made, known, about)
+    return made
+
+
+def tiny_trainer(folder: Path, recipe: Recipe, family: str = "llama") -> Trainer:
+    model = tiny_model(family)
+    if not folder.exists():
+        tiny_corpus(folder, model, (2, 4, 5))
+    _, checkpoint = newborn(model, torch.arange(0, 40))
+    head = UnrolledHead(checkpoint, model.get_input_embeddings().weight, 8)
+    return Trainer(head, model.get_output_embeddings().weight, [folder], recipe, half=False)
+
+
+def advance(trainer: Trainer, steps: int) -> list[float]:
+    losses = []
+    for batch in trainer.batches():
+        if trainer.step == steps:
+            return losses
+        losses.append(trainer.learn(batch))
+
+
+def test_a_resumed_run_equals_one_without_a_stop(tmp_path):
+    recipe = Recipe(steps=20, tokens=80, warmup=2, unroll=3)
+    whole, first = (tiny_trainer(tmp_path / "corpus", recipe) for _ in range(2))
+    before = torch.get_rng_state()
+    losses = advance(whole, 20)
+    part = advance(first, 11)  # in the middle of a pass
+    first.save(tmp_path / "checkpoint.pt")
+    second = tiny_trainer(tmp_path / "corpus", recipe)
+    second.resume(tmp_path / "checkpoint.pt")
+    assert part + advance(second, 20) == losses
+    for key, weight in whole.head.weights.items():
+        assert torch.equal(weight, second.head.weights[key])
+    assert whole.tokens == second.tokens and whole.epoch >= 2
+    assert torch.equal(torch.get_rng_state(), before)
+    third = tiny_trainer(tmp_path / "corpus", recipe)  # the control: without the checkpoint
+    assert advance(third, 9) != losses[11:]
+
+
+def test_training_learns_what_the_target_says(tmp_path):
+    recipe = Recipe(steps=120, tokens=80, rate=3e-3, warmup=5, unroll=3)
+    trainer = tiny_trainer(tmp_path / "corpus", recipe)
+    losses = advance(trainer, 120)
+    assert sum(losses[-10:]) < 0.97 * sum(losses[:10])
+
+
+def test_held_out_prompts_are_never_trained_on(tmp_path):
+    texts = tiny_corpus(tmp_path, tiny_model(), (2, 4, 5), texts=200)
+    held = {tuple(text.tokens.tolist()) for text in texts if text.held_out}
+    seen = set()
+    for batch in one_pass(shards([tmp_path]), 80, 0, 0, 0, torch.device("cpu")):
+        for row, stop in zip(batch.tokens.tolist(), batch.stop.tolist(), strict=True):
+            seen.add(tuple(row[: stop + 2]))
+    assert held and not held & seen
+    assert seen == {tuple(text.tokens.tolist()) for text in texts} - held
+
+
+def test_a_pass_takes_every_text_once_within_the_budget():
+    lengths = torch.randint(5, 60, (500,), generator=torch.Generator().manual_seed(0)).tolist()
+    one, two = (plan(lengths, 256, torch.Generator().manual_seed(seed)) for seed in (1, 2))
+    for batches in (one, two):
+        assert sorted(index for batch in batches for index in batch) == list(range(500))
+        assert all(max(lengths[i] for i in batch) * len(batch) <= 256 for batch in batches)
+    assert one != two
+    padded = sum(max(lengths[i] for i in batch) * len(batch) for batch in one)
+    assert padded <= 1.1 * sum(lengths)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_newborn_head_is_saved_and_read_back(tmp_path, family):
+    model = tiny_model(family)
+    config, checkpoint = newborn(model, torch.tensor([1, 2, 5, 40, 90]))
+    embeddings = model.get_input_embeddings().weight.detach()
+    head = UnrolledHead(checkpoint, embeddings, 8)
+    save(head, config, tmp_path)
+    again = Eagle3.load(tmp_path, embeddings, 8)
+    assert again.feature_layers == (2, 4, 5) and again.config.layout == "safeailab"
+    assert again.target_ids.tolist() == [1, 2, 5, 40, 90]
+    tokens, features = torch.arange(10), torch.randn(9, 96, generator=torch.Generator())
+    with torch.inference_mode():
+        ours = head.unroll(tokens[None], features[None], 1)[0, 0] @ head.weights["lm_head"]
+    theirs = again.teacher_forced(tokens, features)
+    assert (ours - theirs).abs().max() <= 2e-2 * ours.abs().max()  # float16 weights
+    assert load_file(tmp_path / "model.safetensors")["fc.weight"].dtype == torch.float16
+
+
+def test_a_weight_beyond_float16_is_refused(tmp_path):
+    config, checkpoint = newborn(tiny_model(), torch.arange(5))
+    checkpoint.tensors["fc"][0, 0] = 1e6
+    head = UnrolledHead(checkpoint, tiny_model().get_input_embeddings().weight, 8)
+    with pytest.raises(RheoError, match=r"fc\.weight"):
+        save(head, config, tmp_path)
+
+
+def test_the_draft_vocabulary_is_the_most_frequent_tokens():
+    ids, coverage = draft_vocabulary([torch.tensor([3, 3, 3, 1, 1, 6])], 8, 3, always=[7])
+    assert ids.tolist() == [1, 3, 7]
+    assert coverage == pytest.approx(5 / 6)
+
+
+def test_overlap_is_that_of_a_loop_over_chains(tmp_path):
+    model, layers = tiny_model().requires_grad_(False), (2, 4, 5)
+    texts = tiny_corpus(tmp_path, model, layers, texts=3)
+    _, checkpoint = newborn(model, torch.arange(0, 60, 2))
+    head = UnrolledHead(checkpoint, model.get_input_embeddings().weight, 8)
+    outputs = [model(text.tokens[None], output_hidden_states=True) for text in texts]
+    known = [
+        States(torch.cat([o.hidden_states[i][0] for i in layers], -1), o.hidden_states[-1][0])
+        for o in outputs
+    ]
+    lm_head = model.get_output_embeddings().weight
+    scores = HeldOut(texts, known, lm_head, head.target_ids).score(head, 2)
+    for depth in range(2):
+        overlaps, agreed = [], []
+        for text, state, output in zip(texts, known, outputs, strict=True):
+            for root in range(text.prompt - 1, len(text.tokens) - 2 - depth):
+                q = chain_logits(head, text.tokens, state.features, root, depth).softmax(-1)
+                p = output.logits[0, root + depth + 1].softmax(-1)  # over the full vocabulary
+                overlaps.append(torch.minimum(p[::2][:30], q).sum())
+                agreed.append(float(p.argmax() == 2 * q.argmax()))
+        assert scores[depth].slots == len(overlaps)
+        assert scores[depth].overlap == pytest.approx(
+            float(sum(overlaps)) / len(overlaps), abs=1e-5
+        )
+        assert scores[depth].agreement == pytest.approx(sum(agreed) / len(agreed), abs=1e-6)

@@ -92,7 +92,7 @@ LEGEND_VERDICTS = (
     ("✕", "rejected", "the walk looked at this node and did not take it; its line is dashed"),
     ("○", "never visited", "the walk never looked at this node's parent; it is drawn pale"),
     ("┆", "pruned", "more children stood here and were pruned"),
-    ("━", "width: target p", "the wider a line, the more probable its token is to the target"),
+    ("━", "width: p", "the wider a line, the more probable its token is to the target"),
 )
 ACCEPT = "accept"
 TAIL = "tail mass z"

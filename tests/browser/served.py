@@ -1,8 +1,8 @@
 """The real page with a scripted model: `python -m tests.browser.served TRACES --port N`.
 
-The model replays the rounds of a sample run, slowly enough to be stopped; everything else is the
-app as it is. A prompt with the word "long" gives 60 rounds instead of 8, "fail" fails. With the environment variable
-RHEO_REAL set, the real model is loaded instead.
+The model replays rounds of a sample run, slowly enough to be stopped: 60 for a prompt with the word
+"long", else 8; the prompt "fail" fails. Everything else is the app as it is. With the environment
+variable RHEO_REAL set, the real model is loaded instead.
 """
 
 import os

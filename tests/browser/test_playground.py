@@ -248,6 +248,7 @@ def test_the_embedded_pair_decodes_a_prompt(embedded_folder, tmp_path, recorded,
         page.click("#more button")
         page.fill("#max_new_tokens input[type=number]", "16")
         page.press("#max_new_tokens input[type=number]", "Tab")
+        page.wait_for_function("document.querySelector('#max_new_tokens [type=range]').value == 16")
         page.click("#run")
         page.wait_for_selector("[data-role=root][data-state=done]")
         rounds = int(state(page, "rounds"))
@@ -260,3 +261,4 @@ def test_the_embedded_pair_decodes_a_prompt(embedded_folder, tmp_path, recorded,
         assert {n for n in nodes if isinstance(n, int)} == set(range(61))
         page.keyboard.press("Home")
         page.wait_for_selector("[data-role=panel]:not(.late)")
+        page.close()  # before the app ends, whose open streams it would miss

@@ -140,10 +140,9 @@ async function draw() {
   view.drawing = true;
   do {
     view.again = false;
-    const drawing = view.ghosts ? ask('ghosts', 0) || view.rounds[view.at].tree
-                                : view.rounds[view.at].tree;
+    const drawing = (view.ghosts && ask('ghosts', 0)) || view.rounds[view.at].tree;
     await paint(part('tree'), full(drawing));
-    ring();
+    reveal();
   } while (view.again);
   view.drawing = false;
   root.dataset.drawn = view.at;
@@ -167,20 +166,27 @@ function full(drawing) {                     // put back what `wire.slim` left o
     const cramped = trace.customdata && trace.marker.opacity < 1 && pitch * common.close < LEGIBLE;
     return cramped ? { ...whole, mode: 'markers', marker: { ...trace.marker, size: 6 } } : whole;
   });
+  Object.assign(data.at(-1), place(data));    // the ring
   return { data, layout: { ...layout, width, height, font: { ...layout.font, size } } };
 }
 
-function places() {                          // node -> {x, y, trace, point}
-  const found = new Map();
-  (part('tree').data || []).forEach((trace, at) => (trace.customdata || []).forEach((row, point) =>
-    found.set(row[0], { x: trace.x[point], y: trace.y[point], trace: at, point })));
-  return found;
+function place(data) {                       // of the chosen node
+  for (const trace of data) {
+    const at = (trace.customdata || []).findIndex((row) => row[0] === view.node);
+    if (at >= 0) return { x: [trace.x[at]], y: [trace.y[at]] };
+  }
+  return {};
 }
 
 function ring() {
-  const tree = part('tree'), place = places().get(view.node);
-  const at = (tree.data || []).findIndex((trace) => trace.name === 'chosen');
-  if (place && at >= 0) Plotly.restyle(tree, { x: [[place.x]], y: [[place.y]] }, [at]);
+  const tree = part('tree'), { x, y } = place(tree.data || []);
+  if (x) Plotly.restyle(tree, { x: [x], y: [y] }, [tree.data.length - 1]);
+}
+
+function reveal() {                          // where the frame scrolls
+  const frame = part('frame'), tree = part('tree'), { y } = place(tree.data);
+  if (!y || frame.scrollHeight <= frame.clientHeight + 1) return;
+  frame.scrollTop = tree._fullLayout.yaxis.d2p(y[0]) - frame.clientHeight / 2;
 }
 
 // --- the chosen node ---
@@ -206,8 +212,7 @@ function ask(what, node) {
 }
 
 function reply() {
-  if (!props.reply) return;
-  const { key, answer } = JSON.parse(props.reply);
+  const { key, answer } = JSON.parse(props.reply || '{}');
   view.asked.delete(key);
   if (!answer) return;
   view.answers.set(key, answer);

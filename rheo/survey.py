@@ -1,0 +1,78 @@
+"""Audits of one small world side by side: every strategy and saboteur, and the rheostat's curves."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from rheo.audit import World, audit
+from rheo.params import DecodeParams
+from rheo.sabotage import SABOTAGE
+from rheo.strategies import TABLE, Strategy
+from rheo.worlds import tempered
+
+LOSSLESS = ("topk", "rheo-rrsw", "rheo")
+ROWS: dict[str, Strategy] = {**{name: TABLE[name] for name in LOSSLESS}, **SABOTAGE}
+LINES = ("topk", "rheo-rrsw", "rheo", "naive")  # of a curve
+SWEPT = ("m", "T", "R")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One strategy in a world, exactly; see `audit.Audit`."""
+
+    strategy: str
+    lossless: bool
+    tv: float
+    expected_accepted: float
+    first_acceptance: float
+    worst: tuple[int, ...]
+    worst_law: float
+    worst_target: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+
+def verdict(world: World, params: DecodeParams, name: str) -> Verdict:
+    """One row. The world's p is untempered here: params.T is applied to it."""
+    found = audit(tempered(world, params.T), params, ROWS[name])
+    return Verdict(
+        name,
+        ROWS[name].lossless,
+        found.tv,
+        found.expected_accepted,
+        found.first_acceptance,
+        found.worst,
+        found.worst_law,
+        found.worst_target,
+    )
+
+
+def survey(world: World, params: DecodeParams) -> Iterator[Verdict]:
+    """All rows, one at a time."""
+    return (verdict(world, params, name) for name in ROWS)
+
+
+def values(params: DecodeParams) -> dict[str, Sequence[float]]:
+    """Where the curves are computed."""
+    most = params.K + (params.depth - 1) * params.K**2
+    return {
+        "m": range(params.K),
+        "T": (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5),
+        "R": range(1, most + 1),
+    }
+
+
+def curves(world: World, params: DecodeParams) -> Iterator[dict[str, Any]]:
+    """Points of the rheostat's curves: the parameter, its value, and accepted and tv by strategy."""
+    for name, swept in values(params).items():
+        for value in swept:
+            at = replace(params, **{name: value})
+            rows = [verdict(world, at, line) for line in LINES]
+            yield {
+                "parameter": name,
+                "value": value,
+                "accepted": {row.strategy: row.expected_accepted for row in rows},
+                "tv": {row.strategy: row.tv for row in rows},
+            }

@@ -1,0 +1,79 @@
+"""A simulation against the target's law: how far each word pair is off, and a confidence band."""
+
+import html
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from visual import strings_dilemma as strings
+from visual.acceptance import percent
+
+Z = 4.5  # standard errors; 25 pairs, some forty looks: under one run in a hundred leaves the band
+
+
+class Pair(NamedTuple):
+    """A word pair: its deviation from the target's law and the band's half width."""
+
+    law: float
+    seen: float
+    half: float
+
+    @property
+    def outside(self) -> bool:
+        """Whether it left the band."""
+        return abs(self.seen - self.law) > self.half
+
+
+def pairs(counts: Sequence[int], law: Sequence[float]) -> list[Pair]:
+    """Counts of word pairs against the target's law of them.
+
+    >>> [p.outside for p in pairs([5100, 4900], [0.5, 0.5])]
+    [False, False]
+    >>> [p.outside for p in pairs([5300, 4700], [0.5, 0.5])]
+    [True, True]
+    """
+    rounds = max(sum(counts), 1)
+    return [
+        Pair(p, count / rounds, Z * math.sqrt(p * (1 - p) / rounds))
+        for count, p in zip(counts, law, strict=True)
+    ]
+
+
+def chart(rule: str, counts: Sequence[int], law: Sequence[float], reach: float) -> str:
+    """The deviations as columns, under a sentence.
+
+    Args:
+        reach: deviation at the upper and lower edge.
+    """
+    made, words = pairs(counts, law), strings.WORLD_WORDS
+    V = math.isqrt(len(law))
+    columns = "".join(
+        _column(pair, f"{words[i // V]} {words[i % V]}", reach) for i, pair in enumerate(made)
+    )
+    said = sentence(rule, made, sum(counts))
+    state = "bad" if any(pair.outside for pair in made) else "good"
+    edge = f"{100 * reach:.1f}"
+    return (
+        f'<figure class="dl-band {state}" data-rule="{rule}"><figcaption>{said}</figcaption>'
+        f'<div class="dl-columns" role="img" aria-label="{said}"><s>+{edge}</s><s>−{edge}</s>'
+        f"{columns}</div></figure>"
+    )
+
+
+def sentence(rule: str, made: list[Pair], rounds: int) -> str:
+    """Whether all pairs are inside, in words."""
+    out = sum(pair.outside for pair in made)
+    template = strings.BAND_OUT if out else strings.BAND_IN
+    name = html.escape(strings.RULES[rule])
+    return template.format(rule=name, out=out, pairs=len(made), rounds=rounds)
+
+
+def _column(pair: Pair, name: str, reach: float) -> str:
+    half = min(pair.half / reach, 1.0) * 50
+    off = max(-1.0, min(1.0, (pair.seen - pair.law) / reach)) * 50
+    said = strings.BAND_CELL.format(pair=name, seen=percent(pair.seen), law=percent(pair.law))
+    look = "out" if pair.outside else "in"
+    return (
+        f'<span title="{said}"><i style="top:{50 - half:.2f}%;height:{2 * half:.2f}%"></i>'
+        f'<b class="{look}" style="top:{50 - off:.2f}%"></b><u>{name.replace(" ", "")}</u></span>'
+    )

@@ -1,0 +1,65 @@
+"""The transport plan of a rule as a heat map: where the mass of every probe draw ends."""
+
+import html
+
+from rheo.node import Coupling, Node
+from visual import strings_dilemma as strings
+from visual.acceptance import percent
+from visual.palette import MARKS
+
+RULES = ("rheo-rrsw", "rheo")
+SHOWN = 0.004  # mass from which a cell has a number
+DARKEST = 0.78  # share of ink in the fullest cell
+
+
+def plans(node: Node, tokens: list[str]) -> str:
+    """Two heat maps in the same shades, RRSw and RheoSampling."""
+    fullest = max(x for rule in RULES for row in node.couplings[rule].plan for x in row)
+    return "".join(_plan(node, rule, tokens, fullest) for rule in RULES)
+
+
+def _plan(node: Node, rule: str, tokens: list[str], fullest: float) -> str:
+    coupling, names = node.couplings[rule], [html.escape(token) for token in tokens]
+    head = f"<th>{strings.PLAN_PROBE}</th>" + "".join(f"<th>{name}</th>" for name in names)
+    order = sorted(range(len(coupling.probes)), key=lambda i: -sum(coupling.plan[i]))
+    body = "".join(_line(coupling, i, names, fullest) for i in order)
+    foot = f"<th>{strings.PLAN_TARGET}</th>" + "".join(f"<td>{100 * x:.1f}</td>" for x in node.p)
+    title = strings.PLAN_TITLE.format(rule=html.escape(strings.RULES[rule]))
+    return (
+        f'<figure class="dl-plan" data-rule="{rule}"><figcaption><b>{title}</b></figcaption>'
+        f"<div class=dl-scroll><table><thead><tr>{head}<th>{strings.PLAN_SUM}</th></tr></thead>"
+        f"<tbody>{body}</tbody><tfoot><tr>{foot}<td></td></tr></tfoot></table></div>"
+        f"<p>{note(coupling)}</p></figure>"
+    )
+
+
+def _line(coupling: Coupling, i: int, names: list[str], fullest: float) -> str:
+    probe, masses, kinds = coupling.probes[i], coupling.plan[i], coupling.kinds[i]
+    first = names[probe] if probe is not None else "–"
+    cells = []
+    for token, (mass, kind) in enumerate(zip(masses, kinds, strict=True)):
+        how = kind or strings.MISSED
+        said = strings.PLAN_CELL.format(
+            probe=first, token=names[token], mass=percent(mass), how=how
+        )
+        shade = DARKEST * mass / fullest
+        light = " light" if shade > 0.42 else ""
+        own = " own" if token == probe else ""
+        letter = f"<sup>{MARKS[kind].letter}</sup>" if kind else ""
+        shown = f"{100 * mass:.1f}{letter}" if mass >= SHOWN else ""
+        cells.append(
+            f'<td class="{kind or "missed"}{light}{own}" style="--shade:{100 * shade:.1f}%" '
+            f'title="{said}">{shown}</td>'
+        )
+    return f"<tr><th>{first}</th>{''.join(cells)}<td>{100 * sum(masses):.1f}</td></tr>"
+
+
+def note(coupling: Coupling) -> str:
+    """How much of the mass moved, and where to."""
+    missed, moved = coupling.split.missed, coupling.moved
+    return strings.PLAN_NOTE.format(
+        stays=percent(1 - moved),
+        moved=percent(moved),
+        accepted=percent(max(moved - missed, 0.0)),
+        missed=percent(missed),
+    )

@@ -1,0 +1,49 @@
+"""A world's audits as a table: exact distance, and green and red said in words too."""
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+from visual import strings_dilemma as strings
+from visual.acceptance import percent
+
+LEAST = 1e-9  # a distance above it is a bias; rounding gives 1e-15
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """`survey.Verdict` records as an HTML table."""
+    head = "".join(f"<th>{name}</th>" for name in strings.VERDICT_HEAD)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(map(_row, rows))}</tbody></table>"
+
+
+def biased(row: dict[str, Any]) -> bool:
+    """Whether the exact law differs from the target's."""
+    return row["tv"] > LEAST
+
+
+def _row(row: dict[str, Any]) -> str:
+    bad = biased(row)
+    words = strings.VERDICT_BAD.format(percent=percent(row["tv"])) if bad else strings.VERDICT_GOOD
+    name = html.escape(strings.RULES[row["strategy"]])
+    if not row["lossless"]:
+        name += f" <small>{strings.SABOTAGED}</small>"
+    cells = (words, _worst(row) if bad else strings.VERDICT_SAME, f"{row['expected_accepted']:.3f}")
+    return (
+        f'<tr class="{"bad" if bad else "good"}" data-rule="{row["strategy"]}"><th>{name}</th>'
+        f"<td>{distance(row['tv'])}</td>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+    )
+
+
+def distance(tv: float) -> str:
+    """A total variation.
+
+    >>> distance(0.0867), distance(3e-16)
+    ('0.0867', '3e-16')
+    """
+    return f"{tv:.4f}" if tv > LEAST else f"{tv:.0e}"
+
+
+def _worst(row: dict[str, Any]) -> str:
+    sequence = " ".join(strings.WORLD_WORDS[token] for token in row["worst"])
+    law, target = percent(row["worst_law"]), percent(row["worst_target"])
+    return strings.VERDICT_WORST.format(sequence=sequence, law=law, target=target)
