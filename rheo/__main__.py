@@ -1,4 +1,4 @@
-"""python -m rheo fetch | generate | audit | bench"""
+"""python -m rheo fetch | generate | audit | bench | corpus | train"""
 
 import sys
 

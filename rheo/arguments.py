@@ -46,6 +46,10 @@ def parser() -> argparse.ArgumentParser:
     _add_generate(_command(commands, "generate", "Answer one prompt, streaming the text."))
     _add_audit(_command(commands, "audit", "Compute the exact law of a round in small worlds."))
     _add_bench(_command(commands, "bench", "Measure strategies side by side on prompts."))
+    from rheo.training_cli import add_corpus, add_train  # which takes its types from here
+
+    add_corpus(_command(commands, "corpus", "Let a target write the corpus of its draft head."))
+    add_train(_command(commands, "train", "Train an EAGLE-3 head on a corpus."))
     return top
 
 

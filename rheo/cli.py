@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from rheo import training_cli
 from rheo.arguments import COMPARED, WITH_REFERENCE, params_of, parser
 from rheo.errors import RheoError
 
@@ -20,6 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the exit code is 0, 2 after a sentence on stderr, or 130 after Ctrl-C."""
     args = parser().parse_args(argv)
     commands = {"fetch": fetch, "generate": generate, "audit": audit, "bench": bench}
+    commands |= {"corpus": training_cli.corpus, "train": training_cli.train}
     try:
         return commands[args.command](args) or 0
     except RheoError as error:

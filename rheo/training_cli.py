@@ -2,9 +2,11 @@
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rheo.arguments import positive, real, whole
 from rheo.catalogue import DEFAULT, PAIRS
 
 
@@ -28,7 +30,8 @@ def add_corpus(command: argparse.ArgumentParser) -> None:
         ("--batch", 64, "answers written side by side"),
         ("--seed", 0, "of the one generator that every draw comes from"),
     ):
-        _add_number(command, option, default, text)
+        kind = whole if option == "--seed" else positive
+        _add_number(command, option, default, text, kind)
 
 
 def add_train(command: argparse.ArgumentParser) -> None:
@@ -51,7 +54,8 @@ def add_train(command: argparse.ArgumentParser) -> None:
         ("--checkpoint", 25, "steps between checkpoints"),
         ("--seed", 0, "of the order of the texts"),
     ):
-        _add_number(command, option, default, text)
+        kind = whole if option in ("--seed", "--warmup") else positive
+        _add_number(command, option, default, text, kind)
     for option, default, text in (
         ("--rate", 6e-4, "learning rate at its highest"),
         ("--decay", 0.5, "share of the steps in which it falls to zero"),
@@ -60,7 +64,7 @@ def add_train(command: argparse.ArgumentParser) -> None:
         ("--weight-decay", 0.0, "of AdamW"),
         ("--clip", 0.5, "largest norm of a gradient"),
     ):
-        _add_number(command, option, default, text, float)
+        _add_number(command, option, default, text, real)
     add("--half", action="store_true", help="matrix products in bfloat16: several times faster "
         "where the processor knows it; the weights stay float32")  # fmt: skip
 
@@ -110,14 +114,16 @@ def train(args: argparse.Namespace) -> None:
 
 def _add_target(command: argparse.ArgumentParser) -> None:
     """Which model, where, and in which dtype."""
-    from rheo.arguments import DTYPES
-
     add = command.add_argument
     names = f"one of {', '.join(PAIRS)}; its target is used (default: %(default)s)"
     add("--pair", default=DEFAULT, metavar="NAME", help=names)
     add("--target", metavar="ID", help="a Hub id or a folder, instead of a named pair")
     add("--device", metavar="NAME", help="such as cpu or cuda:0 (default: a GPU if there is one)")
-    add("--dtype", choices=DTYPES, help="of the target (default: bfloat16 on a GPU, else float32)")
+    add(
+        "--dtype",
+        choices=("float32", "bfloat16"),
+        help="of the target (default: bfloat16 on a GPU, else float32)",
+    )
 
 
 def _target(args: argparse.Namespace) -> tuple[str, Any]:
@@ -125,13 +131,13 @@ def _target(args: argparse.Namespace) -> tuple[str, Any]:
     import torch
 
     from rheo.catalogue import pair, source
-    from rheo.cli import device_of
+    from rheo.cli import _device
     from rheo.fetch import console_progress, ensure_source
     from rheo.target import Target
 
     wanted = source(args.target) if args.target else pair(args.pair).target
     folder = ensure_source(wanted, console_progress())
-    device = device_of(args.device) or ("cuda" if torch.cuda.is_available() else "cpu")
+    device = _device(args.device) or ("cuda" if torch.cuda.is_available() else "cpu")
     dtype = getattr(torch, args.dtype) if args.dtype else None
     return args.target or args.pair, Target.load(str(folder), device=device, dtype=dtype)
 
@@ -141,8 +147,8 @@ def _add_number(
     option: str,
     default: float | None,
     text: str,
-    kind: type = int,
+    kind: Callable[[str], float],
 ) -> None:
     text = text if default is None else f"{text} (default: %(default)s)"
-    metavar = "N" if kind is int else "X"
+    metavar = "X" if kind is real else "N"
     command.add_argument(option, type=kind, default=default, metavar=metavar, help=text)

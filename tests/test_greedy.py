@@ -1,5 +1,6 @@
 """T = 0 on the embedded pair: each strategy writes what transformers' greedy decoding writes."""
 
+import functools
 import json
 
 import pytest
@@ -10,18 +11,16 @@ from rheo.engine import Engine
 from rheo.params import DecodeParams
 from rheo.strategies import TABLE
 
-pytestmark = [pytest.mark.embedded, pytest.mark.slow]
-NEW, PROMPTS = 64, 20
+pytestmark = pytest.mark.embedded
 GAP = 1e-4  # two logits closer than this may swap between one forward and another
 
 
-def own_prompts() -> list[str]:
-    """Twenty of our own, some of every kind."""
-    prompts = []
-    for file in sorted((ASSETS / "prompts").glob("*.jsonl")):
-        lines = [json.loads(line)["prompt"] for line in file.read_text().splitlines()]
-        prompts += [p if isinstance(p, str) else p[0] for p in lines[:4]]
-    return prompts[:PROMPTS]
+def own_prompts(count: int) -> list[str]:
+    """Of our own, some of every kind in turn."""
+    files = sorted((ASSETS / "prompts").glob("*.jsonl"))
+    kinds = [[json.loads(line)["prompt"] for line in f.read_text().splitlines()] for f in files]
+    mixed = [prompt for row in zip(*kinds, strict=False) for prompt in row]
+    return [p if isinstance(p, str) else p[0] for p in mixed[:count]]
 
 
 @pytest.fixture(scope="module")
@@ -30,16 +29,17 @@ def engine(embedded_folder) -> Engine:
 
 
 @pytest.fixture(scope="module")
-def greedy(engine) -> dict[str, list[int]]:
-    """transformers' `generate`, float32."""
-    out = {}
-    for prompt in own_prompts():
+def greedy(engine):
+    """transformers' `generate`, float32: (prompt, new tokens) -> ids."""
+
+    @functools.cache
+    def generate(prompt: str, new: int) -> list[int]:
         ids = torch.tensor([engine.target.encode(prompt)])
-        made = engine.target.model.generate(
-            ids, max_new_tokens=NEW, do_sample=False, pad_token_id=2
-        )
-        out[prompt] = made[0, ids.shape[1] :].tolist()
-    return out
+        model = engine.target.model
+        made = model.generate(ids, max_new_tokens=new, do_sample=False, pad_token_id=2)
+        return made[0, ids.shape[1] :].tolist()
+
+    return generate
 
 
 def gap_at(engine: Engine, prompt: str, ours: list[int], theirs: list[int]) -> tuple[int, float]:
@@ -51,11 +51,12 @@ def gap_at(engine: Engine, prompt: str, ours: list[int], theirs: list[int]) -> t
     return at, abs(float(logits[ours[at]] - logits[theirs[at]]))
 
 
-@pytest.mark.parametrize("name", TABLE)
-def test_greedy_text_is_that_of_transformers(engine, greedy, name: str, capsys) -> None:
+def check(engine: Engine, greedy, name: str, prompts: list[str], new: int, capsys) -> None:
+    """Equal ids; where they are not, two logits that a rounding swaps, listed."""
     same = 0
-    for prompt, theirs in greedy.items():
-        decoding = engine.decode(prompt, DecodeParams(strategy=name, T=0.0, max_new_tokens=NEW))
+    for prompt in prompts:
+        theirs = greedy(prompt, new)
+        decoding = engine.decode(prompt, DecodeParams(strategy=name, T=0.0, max_new_tokens=new))
         for _ in decoding:
             pass
         ours = [decoding.first.token, *(e.token for r in decoding.rounds for e in r.emitted)]
@@ -66,4 +67,17 @@ def test_greedy_text_is_that_of_transformers(engine, greedy, name: str, capsys) 
         with capsys.disabled():
             print(f"\n{name}: parts at token {at}, logit gap {gap:.2e}: {prompt[:60]!r}")
         assert gap < GAP
-    assert same >= PROMPTS - 3
+    with capsys.disabled():
+        print(f"\n{name}: {same} of {len(prompts)} texts equal, {new} tokens")
+    assert same >= 0.85 * len(prompts)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_greedy_text_is_that_of_transformers(engine, greedy, name: str, capsys) -> None:
+    check(engine, greedy, name, own_prompts(2), 24, capsys)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TABLE)
+def test_twenty_greedy_texts_are_those_of_transformers(engine, greedy, name: str, capsys) -> None:
+    check(engine, greedy, name, own_prompts(20), 64, capsys)

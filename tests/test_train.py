@@ -1,6 +1,8 @@
 """Training: the unrolled head is the head that decodes, its loss and gradient are those it claims,
 and a run that was stopped goes on as if it had not been."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from rheo.batches import collate, one_pass, plan
+from rheo.corpus import generate
 from rheo.draft.eagle3 import Eagle3
 from rheo.draft.layouts import read
 from rheo.errors import RheoError
@@ -17,10 +20,12 @@ from rheo.newborn import draft_vocabulary, newborn, save
 from rheo.shards import States, Text, shards
 from rheo.shards import write as write_shard
 from rheo.soft_loss import soft_loss
+from rheo.target import Target
 from rheo.train import Recipe, Trainer
+from rheo.training_run import train
 from rheo.unroll import UnrolledHead
 from tests.draft.heads import DT, LAYERS, random_head, random_text, write
-from tests.tiny import FAMILIES, tiny_model
+from tests.tiny import FAMILIES, byte_level_tokenizer, tiny_model
 
 SWITCHES = [(), ("norm_before_residual",), ("fc_norm", "q_norm", "norm_output", "attention_bias")]
 
@@ -234,3 +239,36 @@ def test_overlap_is_that_of_a_loop_over_chains(tmp_path):
             float(sum(overlaps)) / len(overlaps), abs=1e-5
         )
         assert scores[depth].agreement == pytest.approx(sum(agreed) / len(agreed), abs=1e-6)
+
+
+def test_a_run_goes_from_prompts_to_a_head_that_decodes(tmp_path):
+    target = Target(tiny_model(vocab=288), byte_level_tokenizer())
+    prompts = [f"What is {i}?" for i in range(70)]
+    generate(target, prompts, tmp_path / "corpus", max_new=12, report=lambda line: None)
+    recipe = Recipe(steps=4, tokens=200, unroll=2, evaluate=2, checkpoint=2)
+    lines: list[dict] = []
+    options = {"draft_vocab": 50, "held_out_tokens": 30, "report": lines.append}
+    folder = train(target, [tmp_path / "corpus"], tmp_path / "out", recipe, **options)
+    assert lines[0]["draft_vocabulary"] == 50 and 0 < lines[0]["coverage"] <= 1
+    evaluations = [line for line in lines if "overlap" in line]
+    assert [line["step"] for line in evaluations] == [0, 2, 4]
+    assert all(0 < x < 1 for line in evaluations for x in line["overlap"])
+    log = (tmp_path / "out" / "log.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in log] == lines
+    head = Eagle3.load(folder, target.embeddings, target.layers)
+    more = train(
+        target, [tmp_path / "corpus"], tmp_path / "more", recipe, init=folder, half=True, **options
+    )  # from a head, in bfloat16
+    again = Eagle3.load(more, target.embeddings, target.layers)
+    assert torch.equal(again.target_ids, head.target_ids)
+    assert not torch.equal(again.weights["fc"], head.weights["fc"])
+    longer = replace(recipe, steps=6)
+    train(target, [tmp_path / "corpus"], tmp_path / "out", longer, **options)
+    assert [line["step"] for line in lines if "loss" in line] == [4, 4, 6]
+
+
+def test_a_corpus_of_other_layers_is_refused(tmp_path):
+    target = Target(tiny_model(vocab=288), byte_level_tokenizer())
+    tiny_corpus(tmp_path, tiny_model(), (1, 2, 3))
+    with pytest.raises(RheoError, match=r"\[1, 2, 3\].*\[2, 4, 5\]"):
+        train(target, [tmp_path], tmp_path / "out", Recipe(steps=1), draft_vocab=9)

@@ -81,4 +81,7 @@ def sentence(node: Node, paper: bool = False) -> str:
         first = strings.AHEAD.format(**said, gain=f"{100 * gain:.1f}")
     else:
         first = strings.BEHIND.format(**said)
-    return first + strings.AGAINST.format(**said) + (strings.PAPER if paper else "")
+    second = strings.AGAINST.format(**said)
+    if got["rheo-rrsw"] > got["rheo"] + EVEN:
+        second += strings.RRSW_AHEAD
+    return first + second + (strings.PAPER if paper else "")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from visual import strings_dilemma as strings
 from visual.acceptance import percent
 
+HIGH = 3  # bands in half a chart
 Z = 4.5  # standard errors; 25 pairs, some forty looks: under one run in a hundred leaves the band
 
 
@@ -39,20 +40,16 @@ def pairs(counts: Sequence[int], law: Sequence[float]) -> list[Pair]:
     ]
 
 
-def chart(rule: str, counts: Sequence[int], law: Sequence[float], reach: float) -> str:
-    """The deviations as columns, under a sentence.
-
-    Args:
-        reach: deviation at the upper and lower edge.
-    """
+def chart(rule: str, counts: Sequence[int], law: Sequence[float]) -> str:
+    """The deviations as columns under a sentence, drawn three bands high: it zooms in by itself."""
     made, words = pairs(counts, law), strings.WORLD_WORDS
-    V = math.isqrt(len(law))
+    V, reach = math.isqrt(len(law)), HIGH * max(pair.half for pair in made)
     columns = "".join(
         _column(pair, f"{words[i // V]} {words[i % V]}", reach) for i, pair in enumerate(made)
     )
     said = sentence(rule, made, sum(counts))
     state = "bad" if any(pair.outside for pair in made) else "good"
-    edge = f"{100 * reach:.1f}"
+    edge = f"{100 * reach:.2g}"
     return (
         f'<figure class="dl-band {state}" data-rule="{rule}"><figcaption>{said}</figcaption>'
         f'<div class="dl-columns" role="img" aria-label="{said}"><s>+{edge}</s><s>−{edge}</s>'
@@ -69,11 +66,12 @@ def sentence(rule: str, made: list[Pair], rounds: int) -> str:
 
 
 def _column(pair: Pair, name: str, reach: float) -> str:
-    half = min(pair.half / reach, 1.0) * 50
-    off = max(-1.0, min(1.0, (pair.seen - pair.law) / reach)) * 50
+    """One pair: its band, and a dot; what lies beyond the edge is an arrow there."""
+    half, off = pair.half / reach * 50, (pair.seen - pair.law) / reach
     said = strings.BAND_CELL.format(pair=name, seen=percent(pair.seen), law=percent(pair.law))
-    look = "out" if pair.outside else "in"
+    look = "in" if not pair.outside else "out" if abs(off) <= 1 else "up" if off > 0 else "down"
+    top = 50 - 50 * max(-1.0, min(1.0, off))
     return (
         f'<span title="{said}"><i style="top:{50 - half:.2f}%;height:{2 * half:.2f}%"></i>'
-        f'<b class="{look}" style="top:{50 - off:.2f}%"></b><u>{name.replace(" ", "")}</u></span>'
+        f'<b class="{look}" style="top:{top:.2f}%"></b><u>{name.replace(" ", "")}</u></span>'
     )

@@ -9,7 +9,7 @@ from visual.palette import MARKS
 
 RULES = ("rheo-rrsw", "rheo")
 SHOWN = 0.004  # mass from which a cell has a number
-DARKEST = 0.78  # share of ink in the fullest cell
+DARKEST = 0.7  # share of ink in the fullest cell
 
 
 def plans(node: Node, tokens: list[str]) -> str:
@@ -43,12 +43,11 @@ def _line(coupling: Coupling, i: int, names: list[str], fullest: float) -> str:
             probe=first, token=names[token], mass=percent(mass), how=how
         )
         shade = DARKEST * mass / fullest
-        light = " light" if shade > 0.42 else ""
         own = " own" if token == probe else ""
         letter = f"<sup>{MARKS[kind].letter}</sup>" if kind else ""
         shown = f"{100 * mass:.1f}{letter}" if mass >= SHOWN else ""
         cells.append(
-            f'<td class="{kind or "missed"}{light}{own}" style="--shade:{100 * shade:.1f}%" '
+            f'<td class="{kind or "missed"}{own}" style="--shade:{100 * shade:.1f}%" '
             f'title="{said}">{shown}</td>'
         )
     return f"<tr><th>{first}</th>{''.join(cells)}<td>{100 * sum(masses):.1f}</td></tr>"

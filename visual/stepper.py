@@ -136,16 +136,16 @@ def _siblings(draw: Draw, names: list[str]) -> dict[str, Any]:
     return _step(
         strings.STEP_SIBLINGS,
         said,
-        chips(draw, names) + bar(segments, draw.share, "u₂"),
+        chips(draw, names, gone=draw.probe) + bar(segments, draw.share, "u₂"),
         strings.QUESTIONS["siblings"],
         verdict,
     )
 
 
-def chips(draw: Draw, names: list[str]) -> str:
-    """The slots in a row: letter and word."""
+def chips(draw: Draw, names: list[str], gone: int | None = None) -> str:
+    """The slots in a row: letter and word; the token that is out already is struck through."""
     cells = "".join(
-        f'<span class="dl-chip {kind}"><b>{MARKS[kind].glyph}{MARKS[kind].letter}</b> '
+        f'<span class="dl-chip {kind}{" gone" if token == gone else ""}"><b>{MARKS[kind].glyph}{MARKS[kind].letter}</b> '
         f"{names[token]}</span>"
         for token, kind in draw.children
     )

@@ -45,7 +45,7 @@ RULES = {
     "topk": "Top-K (one-hot)",
     "rheo-rrsw": "Rheo tree + RRSw",
     "rheo": "RheoSampling",
-    "optimum": "Optimum",
+    "optimum": "Optimum, same slots",
     "naive": "Proxy off (naive)",
     "token-ties": "Ties by token id",
     "fillers-first": "RRSw, fillers first",
@@ -56,7 +56,7 @@ SPLIT = {
     "filler": "filler accepted",
     "missed": "missed: the target speaks alone",
 }
-PERCENT = "{value:.1f} %"
+PERCENT = "{value:.1f}\u00a0%"
 AHEAD = (
     "Guessing the same {K} words every time is right {topk} of the time. Drawing one of the {K} at "
     "random makes it {rheo}: {gain} more words in a hundred for the same work, and the text’s law "
@@ -74,6 +74,9 @@ BEHIND = (
 )
 AGAINST = (
     " On the same slots recursive rejection (RRSw) gets {rrsw}; no rule gets more than {optimum}."
+)
+RRSW_AHEAD = (
+    " RRSw is ahead here: with a filler behind the probe RheoSampling need not be the best rule."
 )
 PAPER = " The paper measured 80.0 %, 83.5 % and 85.4 % at depth 1; this node is made to match."
 STACK_LABEL = "{rule}: {accepted} accepted; {parts}."
@@ -118,10 +121,13 @@ PLAN_CELL = "probe {probe}, emitted {token}: {mass}, {how}"
 MISSED = "missed"
 
 VERDICT_HEAD = ("strategy", "exact TV", "in words", "furthest off", "accepted")
-VERDICT_GOOD = "✓ lossless, the target’s own law"
-VERDICT_BAD = "✕ biased, {percent} misplaced"
+VERDICT_GOOD = "✓ lossless: the same law"
+VERDICT_BAD = "✕ biased: {percent} misplaced"
 VERDICT_WORST = "{sequence}: {law} instead of {target}"
 VERDICT_SAME = "nowhere"
+CHEATING_PAYS = (
+    "Cheating pays: {names} accept more than every lossless strategy. That is what the distance is for."
+)
 SABOTAGED = "sabotage"
 WORLD_WORDS = "abcdefgh"
 SURVEYING = "{done} of {all} strategies enumerated …"
@@ -132,9 +138,9 @@ PLAYED = "{rounds:,} rounds each, {speed:,.0f} rounds/s, seed {seed}."
 BAND_IN = "✓ {rule}: all {pairs} word pairs are inside the band after {rounds:,} rounds."
 BAND_OUT = "✕ {rule}: {out} of {pairs} word pairs are outside the band after {rounds:,} rounds."
 BAND_NOTE = (
-    "Each column is a pair of words: how much more or less often it came than the target says, in "
-    "points of a hundred. Band: 4.5 standard errors; a lossless strategy leaves it in fewer than "
-    "one run in a hundred."
+    "A column is a pair of words: how much more or less often it came than the target says, in "
+    "points of a hundred. Grey: 4.5 standard errors; it narrows as rounds are played, and a lossless "
+    "strategy leaves it in fewer than one run in a hundred."
 )
 BAND_CELL = "{pair}: {seen} seen, {law} in the target’s law"
 CURVE_ACCEPTED, CURVE_TV = "accepted words a round", "distance from the target (TV)"

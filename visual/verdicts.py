@@ -1,6 +1,7 @@
 """A world's audits as a table: exact distance, and green and red said in words too."""
 
 import html
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,20 @@ LEAST = 1e-9  # a distance above it is a bias; rounding gives 1e-15
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """`survey.Verdict` records as an HTML table."""
     head = "".join(f"<th>{name}</th>" for name in strings.VERDICT_HEAD)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(map(_row, rows))}</tbody></table>"
+    body = "".join(map(_row, rows))
+    said = note(rows)
+    below = f"<p class='dl-note'>{html.escape(said)}</p>" if said else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
+
+
+def note(rows: Sequence[dict[str, Any]]) -> str:
+    """What the table says about cheating, in a sentence; "" where there is nothing to say."""
+    honest = max((r["expected_accepted"] for r in rows if not biased(r)), default=math.inf)
+    paid = [r for r in rows if biased(r) and r["expected_accepted"] > honest]
+    if not paid:
+        return ""
+    names = ", ".join(strings.RULES[row["strategy"]] for row in paid)
+    return strings.CHEATING_PAYS.format(names=names)
 
 
 def biased(row: dict[str, Any]) -> bool:

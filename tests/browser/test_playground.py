@@ -10,7 +10,7 @@ from rheo import tracefile
 from tests.browser.conftest import served
 from visual import strings, text
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.browser
 
 MARKS = """() => document.querySelector('[data-role=tree]').data.flatMap((trace) =>
   (trace.customdata || []).map((row, i) => [trace.name, trace.x[i], trace.y[i], ...row]))"""

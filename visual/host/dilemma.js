@@ -9,7 +9,7 @@ const PACE = 2200;                            // milliseconds a step stays while
 const PATIENCE = 4000;                        // until a question that got no answer is asked again
 
 const view = {                                // all that changes
-  name: '', tokens: [], p: [], q: [], m: 1, K: 3, T: 1, seed: 0, rule: 'rheo', steps: [], at: 0,
+  name: '', tokens: [], p: [], q: [], m: 1, K: 3, T: 1, seed: 0, rule: 'rheo', steps: [], at: 0, scale: 1,
   told: new Map(), sent: 0, asked: 0, again: false, timer: 0, latency: [],
   world: { seed: null, ...first }, work: 0, mine: {},
 };
@@ -56,7 +56,7 @@ function show(views) {                        // all of it is escaped by the vie
     const row = part('rows').children[i];
     row.dataset.kind = mark;
     row.querySelector('.dl-tilde').textContent = tilde;
-    row.querySelector('.dl-cold').style.left = `${tempered * 100}%`;
+    row.querySelector('.dl-cold').style.left = `${Math.min(tempered / view.scale, 1) * 100}%`;
     row.querySelector('.dl-cold').hidden = view.T === 1;
   });
   view.steps = views.steps;
@@ -83,11 +83,12 @@ function fillRows() {
 function cell(token, law, i) {
   const td = document.createElement('td'), bar = document.createElement('input');
   const number = document.createElement('input'), hold = document.createElement('span');
-  Object.assign(bar, { type: 'range', min: 0, max: 1000, step: 5 });
+  Object.assign(bar, { type: 'range', min: 0, step: 0.005 });
   Object.assign(number, { type: 'number', min: 0, max: 100, step: 1 });
   bar.setAttribute('aria-label', `${token}: ${words[law]}`);
   number.setAttribute('aria-label', `${token}: ${words[law]}, %`);
-  bar.addEventListener('input', () => pull(law, i, bar.value / 1000, bar));
+  bar.addEventListener('input', () => pull(law, i, Number(bar.value), bar));
+  bar.addEventListener('change', () => numbers());    // let go: all bars may be drawn anew
   number.addEventListener('change', () => pull(law, i, number.value / 100, null));
   hold.className = 'dl-hold';
   hold.append(bar);
@@ -109,11 +110,13 @@ function pull(law, at, wanted, held) {        // the others make room in proport
   send();
 }
 
-function numbers(held) {
+function numbers(held) {                      // small laws get twice the scale, but not in a hand
+  if (!held) view.scale = Math.max(...view.p, ...view.q) < 0.48 ? 0.5 : 1;
   [...part('rows').children].forEach((row, i) => ['p', 'q'].forEach((law) => {
     const [bar, number] = row.querySelectorAll(`.dl-${law} input`);
-    if (bar !== held) bar.value = view[law][i] * 1000;
-    bar.style.setProperty('--value', `${view[law][i] * 100}%`);
+    bar.max = view.scale;
+    if (bar !== held) bar.value = view[law][i];
+    bar.style.setProperty('--value', `${(view[law][i] / view.scale) * 100}%`);
     if (number !== document.activeElement || !held) number.value = (view[law][i] * 100).toFixed(1);
   }));
 }
@@ -221,6 +224,8 @@ function progress({ what, n, state, html, over }) {
 function change(changes) {
   Object.assign(view.world, changes);
   dials();
+  part('bands').replaceChildren();            // they were another world's
+  part('play-state').textContent = '';
   work('survey');
 }
 

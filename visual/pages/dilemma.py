@@ -25,8 +25,6 @@ WORLD, ROUND = "world", "round"  # scenarios
 RULES = ("rheo", "rheo-rrsw", "topk")
 PLAYED = ("rheo", "rheo-rrsw", "topk", "naive", "token-ties", "fillers-first")
 CHUNKS = 40  # looks at a simulation, `scenario.CHUNK` rounds each
-REACH = 0.09  # deviation at the edge of the shipped simulation's chart
-LEAST_REACH = 0.03  # and at least of any
 SEEDS = 1_000_000
 IDLE = 1800  # seconds until an idle visitor is forgotten
 
@@ -107,7 +105,7 @@ def opened(name: str, boxes: bool = False) -> dict[str, Any]:
             "verdicts": verdicts.table(world["verdicts"]),
             "curves": curve.curves(world["curves"]),
             "honest": honest(round["verdicts"]),
-            "bands": _bands(world["played"].items(), pair_law(load(WORLD)["world"]), REACH),
+            "bands": _bands(world["played"].items(), pair_law(load(WORLD)["world"])),
             "play-state": strings.SHIPPED,
             "survey-state": strings.SHIPPED,
             "sweep-state": strings.SHIPPED,
@@ -144,8 +142,8 @@ def pair_law(world: dict[str, Any]) -> list[float]:
     return [x * y for first, x in enumerate(p[""]) for y in p[str(first)]]
 
 
-def _bands(played: Iterable[tuple[str, list[int]]], law: list[float], reach: float) -> str:
-    return "".join(band.chart(name, counts, law, reach) for name, counts in played)
+def _bands(played: Iterable[tuple[str, list[int]]], law: list[float]) -> str:
+    return "".join(band.chart(name, counts, law) for name, counts in played)
 
 
 def honest(rows: list[dict[str, Any]]) -> str:
@@ -282,10 +280,9 @@ def swept(event: Any, session: Session) -> Iterator[dict[str, Any]]:
 
 def played(event: Any, session: Session) -> Iterator[dict[str, Any]]:
     """Two strategies played side by side until the end, or until this visitor stops them."""
-    from rheo.audit import audit
     from rheo.simulate import tally
     from rheo.survey import ROWS
-    from rheo.worlds import joint_law, tables, tempered
+    from rheo.worlds import joint_law, tables
 
     session.epoch += 1
     epoch, names = session.epoch, [getattr(event, side, None) for side in ("left", "right")]
@@ -294,9 +291,6 @@ def played(event: Any, session: Session) -> Iterator[dict[str, Any]]:
     world, params = world_of(event)
     table = tables(world, params.depth)
     law = joint_law(table, params.T).flatten().tolist()
-    exact = [audit(tempered(world, params.T), params, ROWS[name]) for name in names]
-    off = max(float((e.law - e.target).sum(-1).abs().max()) for e in exact)
-    reach = max(LEAST_REACH, 1.3 * off)
     began = time.perf_counter()
     both = [tally(table, params, ROWS[name], scenario.CHUNK, CHUNKS) for name in names]
     for done, counts in enumerate(zip(*both, strict=True), start=1):
@@ -305,6 +299,6 @@ def played(event: Any, session: Session) -> Iterator[dict[str, Any]]:
         rounds = done * scenario.CHUNK
         speed = 2 * rounds / math.fsum([time.perf_counter() - began, 1e-9])
         state = strings.PLAYED.format(rounds=rounds, speed=speed, seed=params.seed)
-        yield {"html": _bands(pairs, law, reach), "state": state, "over": over}
+        yield {"html": _bands(pairs, law), "state": state, "over": over}
         if over:
             return
