@@ -13,7 +13,7 @@ import gradio as gr
 
 from rheo.catalogue import DEFAULT
 from visual import host, strings
-from visual.pages import playground
+from visual.pages import dilemma, playground
 from visual.pages.models import MODELS
 from visual.theme import theme
 
@@ -26,8 +26,12 @@ if os.getenv("SPACES_ZERO_GPU"):  # there a model must be loaded before the page
 
 def page() -> gr.Blocks:
     """All pages in one Blocks."""
-    with gr.Blocks(title=strings.TITLE, fill_width=True, analytics_enabled=False) as blocks:
-        playground.build()
+    blocks = gr.Blocks(title=strings.TITLE, fill_width=True, analytics_enabled=False)
+    with blocks, gr.Tabs(elem_id="pages"):
+        with gr.Tab(strings.PAGES["playground"], id="playground"):
+            playground.build()
+        with gr.Tab(strings.PAGES["dilemma"], id="dilemma-page"):
+            dilemma.build()
     return blocks.queue(max_size=QUEUE, api_open=False)
 
 
@@ -38,7 +42,7 @@ def launch(blocks: gr.Blocks, server: str | None, port: int | None) -> None:
         server_port=port,
         prevent_thread_lock=True,
         theme=theme(),
-        css_paths=[host.STYLE],
+        css_paths=[host.STYLE, dilemma.STYLE],
         run_history=False,
         ssr_mode=False,
         show_error=False,

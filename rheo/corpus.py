@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from rheo.catalogue import ASSETS
 from rheo.errors import RheoError
-from rheo.prompts import read_prompts
 from rheo.sampler import answer
 from rheo.shards import States, Text, write
 from rheo.target import Target
@@ -56,35 +56,82 @@ def generate(
 
     Each pass answers every prompt once, at a temperature that goes round with the pass, in an
     order drawn anew. A shard depends on the arguments and its number alone, so a job that was
-    stopped goes on where it was and ends with the same files on the same machine.
+    stopped goes on where it was and ends with the same texts on the same machine.
 
     Raises:
         RheoError: `folder` holds a corpus made with other arguments.
     """
-    about = {
-        "target": name, "layers": list(head_layers(target)), "passes": passes, "max_new": max_new,
-        "batch": batch, "seed": seed, "prompts": _digest(prompts),
-    }  # fmt: skip
-    _claim(folder, about)
-    target.tap((*head_layers(target), target.layers))
-    jobs = [
-        (p, start) for p in range(passes) for start in range(0, len(prompts), batch)
-    ]  # fmt: skip
-    missing = [number for number in range(len(jobs)) if not _shard(folder, number).exists()]
+    starts = [(p, start) for p in range(passes) for start in range(0, len(prompts), batch)]
+
+    def make(number: int) -> list[Text]:
+        generator = torch.Generator().manual_seed(seed * 1_000_003 + number)
+        chosen = _turn(target, prompts, *starts[number], batch, seed)
+        return answer(target, *zip(*chosen, strict=True), max_new, generator)
+
+    about = {"passes": passes, "max_new": max_new, "batch": batch, "seed": seed}
+    about["prompts"] = _digest("\n".join(prompts).encode())
+    _fill(target, folder, len(starts), make, about, name, report)
+
+
+def take_in(
+    target: Target,
+    texts: Sequence[Text],
+    folder: Path,
+    *,
+    batch: int = 64,
+    name: str = "target",
+    report: Report = print,
+) -> None:
+    """Write a corpus of texts that the target wrote before; otherwise like `generate`."""
+    shards = [texts[start : start + batch] for start in range(0, len(texts), batch)]
+    digest = _digest(torch.cat([text.tokens for text in texts]).numpy().tobytes())
+    about = {"batch": batch, "texts": digest}
+    _fill(target, folder, len(shards), shards.__getitem__, about, name, report)
+
+
+def read_texts(path: Path) -> list[Text]:
+    """Texts of an .npz file: tokens of all of them, prompt_len, total_len and temperature of each.
+
+    Raises:
+        RheoError: not such a file.
+    """
+    try:
+        with np.load(path) as arrays:
+            tokens = torch.from_numpy(arrays["tokens"].astype(np.int64))
+            each = [arrays[key].tolist() for key in ("prompt_len", "temperature")]
+            parts = tokens.split(arrays["total_len"].tolist())
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise RheoError(
+            f"{path} is no file of texts ({error}); it needs the arrays tokens, prompt_len, "
+            "total_len and temperature."
+        ) from error
+    return [Text(*fields) for fields in zip(parts, *each, strict=True)]
+
+
+def _fill(
+    target: Target,
+    folder: Path,
+    count: int,
+    make: Callable[[int], Sequence[Text]],
+    about: dict,
+    name: str,
+    report: Report,
+) -> None:
+    """The shards that are missing, each made by its number."""
+    layers = head_layers(target)
+    _claim(folder, {"target": name, "layers": list(layers), **about})
+    target.tap((*layers, target.layers))
+    missing = [number for number in range(count) if not _shard(folder, number).exists()]
     start, tokens = time.monotonic(), 0
     for done, number in enumerate(missing, start=1):
-        generator = torch.Generator().manual_seed(seed * 1_000_003 + number)
-        chosen = _turn(target, prompts, *jobs[number], batch, seed)
-        texts = answer(target, *zip(*chosen, strict=True), max_new, generator)
+        texts = make(number)
         found = [states(target, text) for text in texts]
-        write(
-            _shard(folder, number), texts, found, {"target": name, "layers": str(about["layers"])}
-        )
+        write(_shard(folder, number), texts, found, {"target": name, "layers": str(list(layers))})
         tokens += sum(len(text.answer) for text in texts)
         seconds = time.monotonic() - start
         left = seconds / done * (len(missing) - done)
         report(
-            f"shard {number + 1} of {len(jobs)}: {tokens} tokens so far, "
+            f"shard {number + 1} of {count}: {tokens} tokens so far, "
             f"{tokens / seconds:.0f} a second, about {_minutes(left)} left"
         )
 
@@ -119,8 +166,8 @@ def _shard(folder: Path, number: int) -> Path:
     return folder / f"shard-{number:05d}.safetensors"
 
 
-def _digest(prompts: Sequence[str]) -> str:
-    return hashlib.sha256("\n".join(prompts).encode()).hexdigest()[:16]
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def _minutes(seconds: float) -> str:
@@ -129,13 +176,3 @@ def _minutes(seconds: float) -> str:
     ('42 s', '67 min')
     """
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-
-
-def main(args) -> None:
-    """The command: arguments of `rheo.cli`."""
-    prompts = [p.text for p in read_prompts(args.prompts or sorted(PROMPTS.glob("*.jsonl")))]
-    target = Target.load(args.target, device=args.device, dtype=args.dtype)
-    generate(
-        target, prompts[: args.limit], args.out, passes=args.passes, max_new=args.max_new_tokens,
-        batch=args.batch, seed=args.seed, name=args.name,
-    )  # fmt: skip

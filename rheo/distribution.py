@@ -84,7 +84,7 @@ def target_law(logits: Tensor, T: float, top_k: int = 0, top_p: float = 1.0) -> 
     """
     logits = logits if logits.dtype == torch.float64 else logits.float()
     if T == 0:
-        best = order(logits, 1)[1]  # (..., 1)
+        best = logits.argmax(-1, keepdim=True)  # (..., 1), the first of equals
         return torch.zeros_like(logits).scatter(-1, best, 1.0)
     logits = logits / T
     if 0 < top_k < logits.shape[-1]:

@@ -1,7 +1,7 @@
 """Answers of the target to many prompts at once, each at its own temperature."""
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -192,11 +192,3 @@ class _Batch:
         for name in names:
             setattr(self, name, getattr(self, name)[rows])
         self.cache.keep(rows)
-
-
-def batches(
-    prompts: Sequence[Sequence[int]], temperatures: Sequence[float], size: int
-) -> Iterator[tuple[Sequence[Sequence[int]], Sequence[float]]]:
-    """Prompts and temperatures, `size` at a time."""
-    for start in range(0, len(prompts), size):
-        yield prompts[start : start + size], temperatures[start : start + size]

@@ -1,4 +1,4 @@
-"""Audits of one small world side by side: every strategy and saboteur, and the rheostat's curves."""
+"""Audits of one small world side by side: every strategy, every saboteur, the rheostat."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -65,7 +65,7 @@ def values(params: DecodeParams) -> dict[str, Sequence[float]]:
 
 
 def curves(world: World, params: DecodeParams) -> Iterator[dict[str, Any]]:
-    """Points of the rheostat's curves: the parameter, its value, and accepted and tv by strategy."""
+    """Points of the rheostat's curves: parameter, value, and accepted and tv by strategy."""
     for name, swept in values(params).items():
         for value in swept:
             at = replace(params, **{name: value})

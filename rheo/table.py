@@ -125,7 +125,7 @@ def compared(result: dict[str, Any]) -> str:
 def depth_1(result: dict[str, Any]) -> str:
     """The acceptance of the first draft token beside the paper's."""
     rows = [
-        [name, interval(s["first_acceptance"], 3), percent(PAPER_DEPTH_1.get(name))]
+        [name, interval(s["first_acceptance"], 3), number(PAPER_DEPTH_1.get(name), 3)]
         for name, s in result["strategies"].items()
     ]
     notes = f"{result['contexts']} contexts, {result['draws']} trees each; intervals by context."

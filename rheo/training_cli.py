@@ -23,6 +23,13 @@ def add_corpus(command: argparse.ArgumentParser) -> None:
         help='files of {"suite", "id", "prompt"} lines (default: those of assets/prompts/corpus); '
         "never name prompts that will measure the head",
     )
+    add(
+        "--texts",
+        type=Path,
+        metavar="FILE.npz",
+        help="instead of asking: answers that the target gave before, as the arrays tokens, "
+        "prompt_len, total_len and temperature",
+    )
     for option, default, text in (
         ("--limit", None, "prompts at most, taken in turn by suite (default: all)"),
         ("--passes", 1, "answers to every prompt, each at another temperature"),
@@ -71,9 +78,15 @@ def add_train(command: argparse.ArgumentParser) -> None:
 
 def corpus(args: argparse.Namespace) -> None:
     """Write a corpus, or what is missing of it; one line of progress a shard."""
-    from rheo.corpus import PROMPTS, generate
+    from rheo.corpus import PROMPTS, generate, read_texts, take_in
     from rheo.prompts import read_prompts
 
+    common = {"batch": args.batch, "report": lambda line: print(line, flush=True)}
+    if args.texts:
+        texts = read_texts(args.texts)[: args.limit]
+        name, target = _target(args)
+        take_in(target, texts, args.out, name=name, **common)
+        return
     prompts = read_prompts(args.prompts or sorted(PROMPTS.glob("*.jsonl")), args.limit)
     name, target = _target(args)
     generate(
@@ -82,10 +95,9 @@ def corpus(args: argparse.Namespace) -> None:
         args.out,
         passes=args.passes,
         max_new=args.max_new_tokens,
-        batch=args.batch,
         seed=args.seed,
         name=name,
-        report=lambda line: print(line, flush=True),
+        **common,
     )
 
 

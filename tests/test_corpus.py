@@ -2,13 +2,14 @@
 
 import json
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
 from rheo.catalogue import ASSETS
-from rheo.corpus import PROMPTS, generate, head_layers, states
+from rheo.corpus import PROMPTS, generate, head_layers, read_texts, states, take_in
 from rheo.errors import RheoError
 from rheo.prompts import read_prompts
 from rheo.sampler import answer, draw
@@ -121,6 +122,24 @@ def test_a_stopped_job_goes_on_to_the_same_corpus(tmp_path):
     assert len(texts) == 14 and {text.temperature for text in texts} <= {1.0, 0.7, 0.0}
     asked = {tuple(text.tokens[: text.prompt].tolist()) for text in texts}
     assert asked == {tuple(tiny_target().encode(prompt)) for prompt in prompts}
+
+
+def test_texts_that_exist_are_taken_in(tmp_path):
+    tokens, lengths = [5, 6, 7, 8, 9, 10, 11], np.array([3, 4])
+    arrays = {"tokens": np.array(tokens, dtype=np.uint16), "total_len": lengths}
+    arrays |= {"prompt_len": np.array([1, 2]), "temperature": np.array([0.0, 1.0])}
+    np.savez(tmp_path / "texts.npz", **arrays)
+    texts = read_texts(tmp_path / "texts.npz")
+    target = tiny_target()
+    take_in(target, texts, tmp_path / "corpus", batch=1, report=lambda line: None)
+    found = shards([tmp_path / "corpus"])
+    assert [shard.texts[0].tokens.tolist() for shard in found] == [[5, 6, 7], [8, 9, 10, 11]]
+    assert [shard.texts[0].prompt for shard in found] == [1, 2]
+    expected = states(target, texts[1]).features.bfloat16()
+    assert torch.equal(found[1].states(0).features, expected)
+    np.savez(tmp_path / "less.npz", tokens=arrays["tokens"])
+    with pytest.raises(RheoError, match=r"less\.npz"):
+        read_texts(tmp_path / "less.npz")
 
 
 def test_generating_leaves_the_global_generator_alone(tmp_path):

@@ -74,7 +74,7 @@ def test_columns_sum_to_the_target_and_rows_to_the_probes_law(rule):
         plan = np.array(coupling.plan)
         assert np.abs(plan.sum(0) - made.p).max() < 1e-12
         if rule != "topk":
-            rows = {u: mass for u, mass in zip(coupling.probes, plan.sum(1), strict=True)}
+            rows = dict(zip(coupling.probes, plan.sum(1), strict=True))
             for token, mass in enumerate(made.q_tilde):
                 assert rows.get(token, 0.0) == pytest.approx(mass, abs=1e-12)
         assert plan.min() > -1e-15
@@ -116,7 +116,7 @@ def test_with_fillers_there_is_a_gap_of_the_documented_size():
         got = accepted(made)
         assert max(got["rheo"], got["rheo-rrsw"]) <= made.optimum + 1e-12  # Top-K has other slots
         gaps.append(made.optimum - got["rheo"])
-    assert 1e-4 < np.mean(gaps) < 0.02 and 0.01 < max(gaps) < 0.15
+    assert 0.001 < np.mean(gaps) < 0.013 and max(gaps) > 0.1
 
 
 def test_top_k_accepts_the_top_of_p_by_q():

@@ -13,10 +13,10 @@ EVEN = 0.0005  # acceptances closer than this read as equal
 
 
 def percent(x: float) -> str:
-    """A probability in words.
+    r"""A probability in words.
 
     >>> percent(0.854)
-    '85.4 %'
+    '85.4\xa0%'
     """
     return strings.PERCENT.format(value=100 * max(x, 0.0))
 

@@ -20,7 +20,7 @@ def curves(points: Sequence[dict[str, Any]]) -> str:
 def legend() -> str:
     """The lines' names and looks."""
     return "".join(
-        f'<span data-rule="{rule}"><svg viewBox="0 0 26 8" width="26" height="8" aria-hidden="true">'
+        f'<span data-rule="{rule}"><svg viewBox="0 0 26 8" aria-hidden="true">'
         f'<path d="M0 4H26" class="dl-curve"/></svg>{html.escape(strings.RULES[rule])}</span>'
         for rule in LINES
     )

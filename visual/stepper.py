@@ -145,7 +145,8 @@ def _siblings(draw: Draw, names: list[str]) -> dict[str, Any]:
 def chips(draw: Draw, names: list[str], gone: int | None = None) -> str:
     """The slots in a row: letter and word; the token that is out already is struck through."""
     cells = "".join(
-        f'<span class="dl-chip {kind}{" gone" if token == gone else ""}"><b>{MARKS[kind].glyph}{MARKS[kind].letter}</b> '
+        f'<span class="dl-chip {kind}{" gone" if token == gone else ""}">'
+        f"<b>{MARKS[kind].glyph}{MARKS[kind].letter}</b> "
         f"{names[token]}</span>"
         for token, kind in draw.children
     )

@@ -3,6 +3,7 @@
 # --- the page ---
 TITLE = "RheoScope"
 TAGLINE = "Speculative decoding with a draft tree that is allowed to be random, and stays lossless."
+PAGES = {"playground": "Playground", "dilemma": "One-hot dilemma"}
 PROMPT = "Prompt"
 PROMPT_HINT = "Ask the model something"
 EXAMPLES = (

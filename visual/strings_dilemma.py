@@ -12,6 +12,7 @@ DILEMMA = {
     "m": "m · fixed slots",
     "K": "K · slots",
     "T": "T · temperature",
+    "cold": "The thin line is p at this temperature.",
     "hint": "Drag a bar or type a number: the others make room.",
     "tab_draw": "One draw",
     "tab_plan": "Where the mass goes",
@@ -63,8 +64,8 @@ AHEAD = (
     "is untouched."
 )
 EVEN = (
-    "Guessing the same {K} words and drawing one of the {K} at random are right equally often here, "
-    "{topk} of the time: {why}"
+    "Guessing the same {K} words and drawing one of the {K} at random are right equally often "
+    "here, {topk} of the time: {why}"
 )
 EVEN_COLD = "at this temperature there is hardly anything left to draw."
 EVEN_PLAIN = "what the probe wins in the tail it loses among the likely words."
@@ -90,7 +91,9 @@ STEP_NO_PROBE = "The draft has no mass outside its top {m}: there is no probe."
 NOTHING_FIXED = "nothing"
 STEP_HEAD = "RRSw looks at the fixed words first"
 STEP_HEAD_TAKEN = "u₂ = {u} falls on {token}, whose share is p = {p}: accepted."
-STEP_HEAD_MISSED = "u₂ = {u} falls behind their {mass}: rejected; what is left of p is stretched to 1."
+STEP_HEAD_MISSED = (
+    "u₂ = {u} falls behind their {mass}: rejected; what is left of p is stretched to 1."
+)
 STEP_TEST = "The probe {token} is tested"
 STEP_PASSED = "p / q̃ = {p} / {q} = {ratio}, and u₁ = {u} is below it: {token} is accepted."
 STEP_FAILED = "p / q̃ = {p} / {q} = {ratio}, and u₁ = {u} is not below it: {token} is rejected."
@@ -126,7 +129,8 @@ VERDICT_BAD = "✕ biased: {percent} misplaced"
 VERDICT_WORST = "{sequence}: {law} instead of {target}"
 VERDICT_SAME = "nowhere"
 CHEATING_PAYS = (
-    "Cheating pays: {names} accept more than every lossless strategy. That is what the distance is for."
+    "Cheating pays: {names} accept more than every lossless strategy. That is what the distance "
+    "is for."
 )
 SABOTAGED = "sabotage"
 WORLD_WORDS = "abcdefgh"
@@ -139,8 +143,8 @@ BAND_IN = "✓ {rule}: all {pairs} word pairs are inside the band after {rounds:
 BAND_OUT = "✕ {rule}: {out} of {pairs} word pairs are outside the band after {rounds:,} rounds."
 BAND_NOTE = (
     "A column is a pair of words: how much more or less often it came than the target says, in "
-    "points of a hundred. Grey: 4.5 standard errors; it narrows as rounds are played, and a lossless "
-    "strategy leaves it in fewer than one run in a hundred."
+    "points of a hundred. Grey: 4.5 standard errors; it narrows as rounds are played, and a "
+    "lossless strategy leaves it in fewer than one run in a hundred."
 )
 BAND_CELL = "{pair}: {seen} seen, {law} in the target’s law"
 CURVE_ACCEPTED, CURVE_TV = "accepted words a round", "distance from the target (TV)"
@@ -148,12 +152,12 @@ CURVE_AXES = {"m": "m, fixed slots", "T": "T, temperature", "R": "R, tree size"}
 CURVE_LABEL = "{what} against {axis}: {lines}"
 CURVE_LINE = "{rule} {first} to {last}"
 DIAL_NOTE = (
-    "Turning m up turns the randomness down: with m = K − 1 only the last slot is random. The lossless "
-    "three lie on zero distance wherever you look; the naive probe does not."
+    "Turning m up turns the randomness down: with m = K − 1 only the last slot is random. The "
+    "lossless three lie on zero distance wherever you look; the naive probe does not."
 )
 HONEST = (
-    "In this small world RRSw accepts {rrsw} words a round and RheoSampling {rheo}: {gap} more. Both "
-    "are lossless. The paper’s “strictly dominates” is about one probe without fillers at one level; "
-    "with fillers, or over a whole round, RRSw can be ahead."
+    "In this small world RRSw accepts {rrsw} words a round and RheoSampling {rheo}: {gap} more. "
+    "Both are lossless. The paper’s “strictly dominates” is about one probe without fillers at one "
+    "level; with fillers, or over a whole round, RRSw can be ahead."
 )
 UNUSABLE = "These numbers are no situation: {error}"

@@ -21,6 +21,8 @@ BUS = 0.14  # of a column: where the lines to the children part
 CLOSE = 0.6  # the row of a leaf that the walk never came to
 ALONE = 2.0  # times as high: the row of an only child
 GLYPHS = 10  # a longer label is cut; the hover has all of it
+GLYPH = 7.3  # pixels of one
+FRAME = 560  # pixels that the tree's frame has at least, but on a phone
 WIDTHS = (0.75, 1.5, 2.5)  # pixels, by the root of p
 THICK = 3.0  # the accepted path
 SIZES = {"root": 11, "deterministic": 8, "probe": 10, "filler": 8, "residual": 12, "bonus": 12}
@@ -74,7 +76,7 @@ def drawing(run: Run, round: Round, ghosts: bool = False) -> dict[str, Any]:
         *([] if ghosts else [_pruned(graph, place, round)]),
         _chosen(place[default_node(round)]),
     ]
-    return {"data": traces, "layout": _layout(round, place)}
+    return {"data": traces, "layout": _layout(run, round, place)}
 
 
 def defaults(name: str) -> dict[str, Any]:
@@ -246,15 +248,17 @@ def _chosen(at: Place) -> dict[str, Any]:
     )
 
 
-def _layout(round: Round, place: dict[Any, Place]) -> dict[str, Any]:
+def _layout(run: Run, round: Round, place: dict[Any, Place]) -> dict[str, Any]:
     deepest = int(max(x for x, _ in place.values()))
+    label = GLYPH * len(text.name(run, round.root, GLYPHS)) + 14  # pixels, left of the root
+    left = max(0.4, label * (deepest + 0.65) / (FRAME - label))
     rows = max(y for _, y in place.values())
     return {
         **LAYOUT,
         "uirevision": f"round {round.index}",
         "xaxis": {
             **AXIS,
-            "range": [-0.4, deepest + 0.65],
+            "range": [_at(-left), deepest + 0.65],
             "side": "top",
             "tickvals": list(range(deepest + 1)),
             "ticktext": [strings.ROOT, *map(str, range(1, deepest + 1))],

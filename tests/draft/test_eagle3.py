@@ -14,7 +14,6 @@ from rheo.errors import RheoError
 from tests.draft.heads import DT, LAYERS, VD, D, Reference, V, random_head, random_text, write
 
 ROOT = Path(__file__).parents[2]
-STARTER = ROOT / "assets" / "eagle3-smollm2-135m"
 VECTORS = ROOT / "tests" / "vectors" / "eagle3_starter_reference.safetensors"
 SWITCHES = [
     (),
@@ -214,10 +213,10 @@ def test_agreement_counts_the_next_token(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def starter(embedded_folder) -> Eagle3:
+def starter(embedded_folder, starter_head) -> Eagle3:
     with safe_open(embedded_folder / "model.safetensors", "pt") as file:
         embeddings = file.get_tensor("model.embed_tokens.weight")
-    return Eagle3.load(STARTER, embeddings, LAYERS)
+    return Eagle3.load(starter_head, embeddings, LAYERS)
 
 
 @pytest.mark.embedded
@@ -235,10 +234,10 @@ def test_starter_equals_the_public_implementation(starter):
 
 
 @pytest.mark.embedded
-def test_starter_with_another_theta_or_alignment_is_noticed(starter):
+def test_starter_with_another_theta_or_alignment_is_noticed(starter, starter_head):
     expected = load_file(VECTORS)
     tokens, features = expected["input_ids"], expected["features"]
-    other = Eagle3.load(STARTER, starter.embeddings, LAYERS, rope_theta=10000.0)
+    other = Eagle3.load(starter_head, starter.embeddings, LAYERS, rope_theta=10000.0)
     scale = expected["hidden"].abs().amax(-1, keepdim=True).clamp(min=250)
     shifted = starter.slots(torch.cat([tokens[:1], tokens[:-1]]), features)
     for wrong in (other.slots(tokens, features), shifted):

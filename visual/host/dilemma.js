@@ -59,6 +59,7 @@ function show(views) {                        // all of it is escaped by the vie
     row.querySelector('.dl-cold').style.left = `${Math.min(tempered / view.scale, 1) * 100}%`;
     row.querySelector('.dl-cold').hidden = view.T === 1;
   });
+  part('cold').hidden = view.T === 1;
   view.steps = views.steps;
   view.told.clear();
   part('seed').textContent = view.seed;
@@ -309,3 +310,4 @@ watch('value', () => receive(props.value));
 watch('reply', () => receive(props.reply));
 watch('stream', () => receive(props.stream));
 receive(props.value);
+trigger('ask', { what: 'warm' });             // the engine is imported while the learner reads
