@@ -109,9 +109,10 @@ def locate(masses: Tensor, x: Tensor) -> Tensor:
     2
     """
     cumulative = masses.cumsum(-1, dtype=torch.float64)
-    index = (cumulative <= x.clamp(min=0.0)[..., None]).sum(-1)
-    last = (cumulative < cumulative[..., -1:]).sum(-1)
-    return torch.minimum(index, last)
+    x = x.double().clamp(min=0.0)[..., None]
+    index = torch.searchsorted(cumulative, x, right=True)
+    last = torch.searchsorted(cumulative, cumulative[..., -1:].contiguous())
+    return torch.minimum(index, last)[..., 0]
 
 
 def draw(masses: Tensor, uniform: Tensor) -> Tensor:
