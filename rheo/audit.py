@@ -21,7 +21,7 @@ from rheo.forced import force
 from rheo.params import DecodeParams
 from rheo.strategies import TABLE, Strategy
 from rheo.tree import KINDS, Kept, Policy, Tree, grow, prune
-from rheo.walk import Target, acceptance, look, on_support, reach
+from rheo.walk import TargetRows, acceptance, look, on_support, reach
 
 CHUNK = 1 << 14  # forced draws at a time
 MAX_DRAWS = 1 << 20
@@ -233,7 +233,7 @@ def _tally(
         )
     p_row = tables.p[tables.row(code, kept.depth)]  # (B, R + 1, V)
     rows = torch.arange(kept.token.shape[-1])
-    target = Target(p_row.log(), T=1.0)
+    target = TargetRows(p_row.log(), T=1.0)
     accept = acceptance(tree, kept, target, rule, policy.m, rows)[1]
     reached = reach(kept, accept, params.depth) * weight[:, None]  # (B, R + 1)
     node = look(tree, kept, rows.expand(kept.token.shape), policy.m)

@@ -20,8 +20,7 @@ from rheo.text import TextStream
 from rheo.trace import Emission, Milliseconds, Round, Stop
 from rheo.tree import KINDS, Kept, Tree, grow, prune, stump
 from rheo.uniforms import Block, Uniforms
-from rheo.walk import Target as TargetRows
-from rheo.walk import acceptance, expected, walk
+from rheo.walk import TargetRows, acceptance, expected, leaf, walk
 
 
 @dataclass(frozen=True)
@@ -234,6 +233,9 @@ class Decoding:
         rows = TargetRows(logits, p.T, p.top_k, p.top_p)
         # a CPU's host can look at a tensor without waiting for anything: it spares rows and steps
         looks = logits.device.type == "cpu"
+        if depth <= 0:
+            one = torch.ones(1, dtype=torch.float64, device=logits.device)
+            return pack(tree, kept, leaf(rows, block.u2[0]), one, one, one[0] * 0, m)
         walked = walk(
             tree,
             kept,
@@ -244,9 +246,6 @@ class Decoding:
             m,
             ended=bool if looks else None,
         )
-        if depth <= 0:
-            one = torch.ones(1, dtype=torch.float64, device=logits.device)
-            return pack(tree, kept, walked, one, one, one[0] * 0, m)
         parents = (kept.child >= 0).any(-1)
         inner = (
             parents.nonzero()[:, 0] if looks else torch.arange(len(parents), device=rows[0].device)

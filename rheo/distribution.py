@@ -108,7 +108,11 @@ def locate(masses: Tensor, x: Tensor) -> Tensor:
     >>> locate(torch.tensor([0.2, 0.0, 0.8]), torch.tensor(0.2)).item()
     2
     """
-    cumulative = masses.cumsum(-1, dtype=torch.float64)
+    return locate_in(masses.cumsum(-1, dtype=torch.float64), x)
+
+
+def locate_in(cumulative: Tensor, x: Tensor) -> Tensor:
+    """`locate` in the running sum itself (..., n) float64."""
     x = x.double().clamp(min=0.0)[..., None]
     index = torch.searchsorted(cumulative, x, right=True)
     last = torch.searchsorted(cumulative, cumulative[..., -1:].contiguous())

@@ -24,8 +24,7 @@ from rheo.strategies import TABLE
 from rheo.tree import PROBE, Kept, Policy, Tree, grow, prune
 from rheo.uniforms import Block, Uniforms
 from rheo.verify import Rule
-from rheo.walk import Target as TargetRows
-from rheo.walk import acceptance, expected, reach
+from rheo.walk import TargetRows, acceptance, expected, reach
 
 TREES = 8  # drawn and verified in one go: it bounds the memory of their logits
 

@@ -28,13 +28,28 @@ def draft_vocabulary(
     >>> draft_vocabulary([torch.tensor([5, 5, 5, 2, 7])], 9, 2, always=[2])
     (tensor([2, 5]), 0.8)
     """
-    counts = torch.zeros(vocab, dtype=torch.int64)
-    for answer in answers:
-        counts += torch.bincount(answer, minlength=vocab)
+    counts = _counts(answers, vocab)
     wanted = counts.clone()
     wanted[list(always)] = counts.sum() + 1
     ids = wanted.sort(descending=True, stable=True).indices[:size].sort().values
-    return ids, (counts[ids].sum() / counts.sum().clamp(min=1)).item()
+    return ids, _share(counts, ids)
+
+
+def coverage(answers: Iterable[Tensor], vocab: int, ids: Tensor | None) -> float:
+    """The share of the tokens of some texts that are among `ids`; None is all of them."""
+    return 1.0 if ids is None else _share(_counts(answers, vocab), ids.cpu())
+
+
+def _counts(answers: Iterable[Tensor], vocab: int) -> Tensor:
+    """How often each id occurs (vocab,)."""
+    counts = torch.zeros(vocab, dtype=torch.int64)
+    for answer in answers:
+        counts += torch.bincount(answer, minlength=vocab)
+    return counts
+
+
+def _share(counts: Tensor, ids: Tensor) -> float:
+    return (counts[ids].sum() / counts.sum().clamp(min=1)).item()
 
 
 def settings(model: PreTrainedModel, draft_vocab: int, head_dim: int, bias: bool) -> dict:
@@ -117,13 +132,16 @@ def tensors_of(head: Eagle3) -> dict[str, Tensor]:
     return found
 
 
-def save(head: Eagle3, config: dict, folder: Path) -> None:
+def save(head: Eagle3, config: dict, folder: Path, embeddings: Tensor | None = None) -> None:
     """Write config.json and model.safetensors (float16) in the SafeAILab layout.
+
+    `embeddings` are the head's own, None where it uses the target's.
 
     Raises:
         RheoError: a weight does not fit float16.
     """
-    tensors = {_STORED[name]: x.half().contiguous().cpu() for name, x in tensors_of(head).items()}
+    found = tensors_of(head) | ({} if embeddings is None else {"embeddings": embeddings})
+    tensors = {_STORED[name]: x.half().contiguous().cpu() for name, x in found.items()}
     bad = [name for name, x in tensors.items() if not torch.isfinite(x).all()]
     if bad:
         raise RheoError(f"The head's {bad[0]} has values beyond float16; lower the learning rate.")

@@ -9,7 +9,7 @@ from rheo.distribution import draw, target_law
 from rheo.params import DecodeParams
 from rheo.strategies import Strategy
 from rheo.tree import Policy, grow, prune
-from rheo.walk import Target, walk
+from rheo.walk import TargetRows, walk
 from rheo.worlds import Tables
 
 
@@ -49,7 +49,7 @@ def play(
     code = torch.zeros_like(kept.token)
     for _ in range(depth):
         code = torch.where(kept.depth > 0, code.gather(-1, kept.parent) * V + kept.token, 0)
-    target = Target(tables.target[tables.row(code, kept.depth)], T)
+    target = TargetRows(tables.target[tables.row(code, kept.depth)], T)
     u1, u2 = uniform(rounds, depth + 1, policy.J), uniform(rounds, depth + 1)
     walked = walk(tree, kept, target, strategy.rule, u1, u2, policy.m)
     stop = walked.row[:, None]

@@ -11,7 +11,7 @@ from rheo.corpus import head_layers, states
 from rheo.draft.layouts import read
 from rheo.errors import RheoError
 from rheo.held_out import HeldOut
-from rheo.newborn import draft_vocabulary, newborn, save
+from rheo.newborn import coverage, draft_vocabulary, newborn, save
 from rheo.shards import Shard, Text, shards
 from rheo.target import Target
 from rheo.train import CHECKPOINT, Recipe, Trainer
@@ -65,7 +65,9 @@ def train(
     _evaluate(trainer, held, log)
     _loop(trainer, held, out, log)
     trainer.save(out / CHECKPOINT)
-    save(head, config, out / HEAD)
+    shared = head.embeddings.shape == target.embeddings.shape
+    shared = shared and torch.equal(head.embeddings, target.embeddings.float())
+    save(head, config, out / HEAD, None if shared else head.embeddings)
     return out / HEAD
 
 
@@ -95,18 +97,19 @@ def _start(
     target: Target, found: Sequence[Shard], init: Path | None, size: int, log: "_Log"
 ) -> tuple[dict, UnrolledHead]:
     """The head before the first step and its config.json."""
+    answers = [text.answer for shard in found for text in shard.texts if not text.held_out]
     if init is None:
-        answers = (text.answer for shard in found for text in shard.texts if not text.held_out)
-        size = min(size, target.vocab_size)
-        ids, coverage = draft_vocabulary(answers, target.vocab_size, size, sorted(target.eos_ids))
-        log(draft_vocabulary=len(ids), coverage=coverage)
+        size, ends = min(size, target.vocab_size), sorted(target.eos_ids)
+        ids, share = draft_vocabulary(answers, target.vocab_size, size, ends)
         config, checkpoint = newborn(target.model, ids)
     else:
         checkpoint = read(init)
+        share = coverage(answers, target.vocab_size, checkpoint.target_ids)
         # what the head computes is in there, whatever its layout: only the weights will change
         config = json.loads((init / "config.json").read_text(encoding="utf-8"))
     place = {"device": target.device, "dtype": torch.float32}
     head = UnrolledHead(checkpoint, target.embeddings.float(), target.layers, **place)
+    log(draft_vocabulary=head.vocab_size, coverage=share)
     return config, head
 
 

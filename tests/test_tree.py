@@ -7,8 +7,8 @@ import torch
 
 from rheo.params import DecodeParams
 from rheo.strategies import TABLE
-from rheo.tree import DETERMINISTIC, FILLER, PROBE, Policy, best, expand, grow, prune
-from rheo.walk import Target, acceptance, expected, walk
+from rheo.tree import DETERMINISTIC, FILLER, PROBE, Policy, best, expand, grow, prune, stump
+from rheo.walk import TargetRows, acceptance, expected, leaf, walk
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 K, DEPTH, R, V, S = 4, 3, 12, 30, 8
@@ -155,7 +155,7 @@ def round_on(device: str, name: str, logits: torch.Tensor, target: torch.Tensor)
         tree = grow(logits[0], lambda t, p: logits[t], probes, policy, K=K, depth=DEPTH, S=S, T=1.0)
         root = torch.zeros((), dtype=torch.int64, device=logits.device)
         kept = prune(tree, root, R)
-        rows = Target(target[: R + 1], 1.0)
+        rows = TargetRows(target[: R + 1], 1.0)
         walked = walk(tree, kept, rows, strategy.rule, u1, u2, policy.m)
         inner = torch.arange(R + 1, device=logits.device)
         accept = acceptance(tree, kept, rows, strategy.rule, policy.m, inner)[1]
@@ -188,6 +188,20 @@ def test_a_round_compiles_whole_and_computes_the_same(name: str) -> None:
     compiled = torch.compile(run, fullgraph=True, backend="aot_eager")
     for ours, theirs in zip(run(*arguments), compiled(*arguments), strict=True):
         assert torch.allclose(ours.double(), theirs.double(), atol=1e-6)
+
+
+def test_a_leaf_is_a_walk_without_children() -> None:
+    rows = TargetRows(random_logits(7, 1.0)[:1], 0.8)
+    root = torch.tensor(3)
+    for u in (0.0, 0.2, 0.77, 1 - 1e-9):
+        u2 = torch.tensor([u], dtype=torch.float64)
+        none = torch.zeros(1, 0, dtype=torch.float64)
+        whole, short = walk(*stump(root), rows, TABLE["topk"].rule, none, u2, 0), leaf(rows, u2[0])
+        assert int(whole.token) == int(short.token) and int(short.row) == 0
+        for name in ("low", "high", "p_token"):
+            ours, theirs = float(getattr(short, name)), float(getattr(whole, name))
+            assert ours == pytest.approx(theirs, abs=1e-12)
+        assert float(short.low) <= u < float(short.high)
 
 
 def test_batched_equals_one_by_one() -> None:

@@ -2,8 +2,6 @@
 
 DILEMMA = {
     "title": "The one-hot dilemma",
-    "lead": "A draft guesses the next word, the target checks it. The same text comes out either "
-    "way; only how many guesses survive differs.",
     "presets": "Situations",
     "token": "next word",
     "p": "target p",
@@ -32,8 +30,6 @@ DILEMMA = {
     "reject": "Reject",
     "right": "You said so.",
     "wrong": "You said otherwise.",
-    "world": "A world of five words, two levels deep, small enough to enumerate every draw.",
-    "audit": "Audit",
     "other": "Another world",
     "shipped": "The first world",
     "simulate": "Play rounds",
