@@ -27,11 +27,13 @@ if os.getenv("SPACES_ZERO_GPU"):  # there a model must be loaded before the page
 def page() -> gr.Blocks:
     """All pages in one Blocks."""
     blocks = gr.Blocks(title=strings.TITLE, fill_width=True, analytics_enabled=False)
-    with blocks, gr.Tabs(elem_id="pages"):
-        with gr.Tab(strings.PAGES["playground"], id="playground"):
-            playground.build()
-        with gr.Tab(strings.PAGES["dilemma"], id="dilemma-page"):
-            dilemma.build()
+    with blocks:
+        status = playground.head()
+        with gr.Tabs(elem_id="pages"):
+            with gr.Tab(strings.PAGES["playground"], id="playground"):
+                playground.build(status)
+            with gr.Tab(strings.PAGES["dilemma"], id="dilemma-page"):
+                dilemma.build()
     return blocks.queue(max_size=QUEUE, api_open=False)
 
 

@@ -72,12 +72,16 @@ def telling(run: Run) -> int:
     return max(range(len(run.rounds)), key=lambda k: weight(run.rounds[k]))
 
 
-def build() -> None:
-    """The page, inside the caller's Blocks."""
-    session = gr.State(Session(), time_to_live=IDLE)
+def head() -> gr.HTML:
+    """What stands above all pages: the name, and the model's state, which `build` keeps true."""
     with gr.Row(elem_id="head"):
         gr.HTML(_heading(), elem_id="heading", apply_default_css=False)
-        status = gr.HTML(_status(DEFAULT), elem_id="status", apply_default_css=False)
+        return gr.HTML(_status(DEFAULT), elem_id="status", apply_default_css=False)
+
+
+def build(status: gr.HTML) -> None:
+    """The page, inside the caller's Blocks."""
+    session = gr.State(Session(), time_to_live=IDLE)
     with gr.Row(elem_id="room"):
         with gr.Column(elem_id="rail", scale=0, min_width=272):
             prompt, run, stop = _composer()
