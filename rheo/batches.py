@@ -58,7 +58,7 @@ def plan(lengths: Sequence[int], budget: int, generator: torch.Generator) -> lis
         lengths: of each text, in tokens. A text longer than the budget is a batch of its own.
 
     >>> plan([3, 9, 3, 9], 6, torch.Generator().manual_seed(0))
-    [[1], [3], [2, 0]]
+    [[0, 2], [3], [1]]
     """
     order = torch.randperm(len(lengths), generator=generator).tolist()
     average = max(1, sum(lengths) // max(1, len(lengths)))

@@ -1,5 +1,6 @@
 """The loop: prefill, draft, verify, commit. One Decoded round at a time, lazily recorded."""
 
+import contextlib
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from rheo.text import TextStream
 from rheo.trace import Emission, Milliseconds, Round, Stop
 from rheo.tree import KINDS, Kept, Tree, grow, prune, stump
 from rheo.uniforms import Block, Uniforms
+from rheo.verify import rrsw
 from rheo.walk import TargetRows, acceptance, expected, leaf, walk
 
 
@@ -95,6 +97,7 @@ class Decoding:
         self._strategy = TABLE[params.strategy]
         self._policy = self._strategy.policy(params)
         self._count = 0  # new tokens
+        self._cancelled = False
         self._stream = TextStream(target.decode)
         self._lock = lock or threading.Lock()
         self._iterator = self._run()
@@ -111,8 +114,10 @@ class Decoding:
         return self._iterator
 
     def close(self) -> None:
-        """Stop at once; what there is stays readable."""
-        self._iterator.close()
+        """Stop at once, from another thread after this round; what there is stays readable."""
+        self._cancelled = True
+        with contextlib.suppress(ValueError):  # another thread is in the middle of a round
+            self._iterator.close()
 
     def _run(self) -> Iterator[Decoded]:
         if not self._lock.acquire(blocking=False):
@@ -130,7 +135,7 @@ class Decoding:
             clock.lap("target")
             self.prefill_ms = clock.read().total
         tokens = torch.tensor([*self.prompt_ids, self.first.token], device=self.target.device)
-        while self.stopped == "closed":
+        while self.stopped == "closed" and not self._cancelled:
             if self.target.length >= self.target.context:
                 self.stopped = "context"
                 return
@@ -176,7 +181,7 @@ class Decoding:
         position = target.length
         added = self._take(emitted)
         # a length limit only cuts the text; after an EOS or a stop string there is nothing to count
-        counted = added if self.stopped in ("eos", "stop string") else len(emitted)
+        counted = added if self.stopped in ("eos", "stop string") else self._whole(emitted)
         if self.stopped == "closed":
             index = torch.tensor(rows, device=target.device)
             target.commit(index)
@@ -251,7 +256,8 @@ class Decoding:
             parents.nonzero()[:, 0] if looks else torch.arange(len(parents), device=rows[0].device)
         )
         mass, accept = acceptance(tree, kept, rows, rule, m, inner)
-        return pack(tree, kept, walked, mass, accept, expected(kept, accept, depth), m)
+        worth = expected(kept, accept, depth)
+        return pack(tree, kept, walked, mass, accept, worth, m, head_first=rule is rrsw)
 
     def _take(self, emitted: list[Emission]) -> int:
         """Add tokens to the text until something stops it; return how many were added."""
@@ -272,6 +278,11 @@ class Decoding:
             self.text += self._stream.flush()
         self._delta = self.text[before:]
         return added
+
+    def _whole(self, emitted: list[Emission]) -> int:
+        """Tokens up to the first EOS, all where there is none."""
+        ends = (i for i, e in enumerate(emitted, 1) if e.token in self.target.eos_ids)
+        return next(ends, len(emitted))
 
     def _cut_at_stop_string(self, before: int) -> bool:
         longest = max(map(len, self.stop), default=0)

@@ -103,10 +103,14 @@ class Engine:
         ids = self.target.encode(prompt, raw) if isinstance(prompt, str) else list(prompt)
         if not ids:
             raise RheoError("The prompt is empty: type at least one character.")
+        if not all(0 <= token < self.target.vocab_size for token in ids):
+            raise RheoError(f"Token ids go from 0 to {self.target.vocab_size - 1}.")
         return Decoding(self.target, self.draft, params, ids, stop, self._lock)
 
     def run(self, decoding: Decoding, prompt: str) -> Run:
-        """Everything decoded so far, as a trace."""
+        """Everything decoded so far, as a trace. Raises RheoError where there is no token yet."""
+        if decoding.first is None:
+            raise RheoError("This run was stopped before its first token: there is no trace of it.")
         rounds = tuple(decoded.record() for decoded in decoding.rounds)
         emitted = [decoding.first, *(e for r in rounds for e in r.emitted)]
         seen = {e.token for e in emitted} | set(decoding.prompt_ids)

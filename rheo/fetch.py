@@ -13,7 +13,7 @@ from pathlib import Path
 
 import huggingface_hub
 from huggingface_hub import errors as hub_errors
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from tqdm import tqdm
 
 from rheo.catalogue import ASSETS, Folder, Hub, Pair, Source, pair
@@ -69,7 +69,18 @@ def ensure_source(source: Source, progress: Progress = quiet) -> Path:
 
 
 def kind_of(draft: Path) -> str:
-    """What the files of a draft are: "eagle3", a feature head, or "lm", a causal LM."""
+    """What the files of a draft are: "eagle3", a feature head, or "lm", a causal LM.
+
+    Raises:
+        RheoError: they cannot be read.
+    """
+    try:
+        return _kind_of(draft)
+    except (OSError, ValueError, SafetensorError) as error:
+        raise RheoError(f"The files of {draft} are damaged ({error}); {STILL}.") from None
+
+
+def _kind_of(draft: Path) -> str:
     config = json.loads((draft / "config.json").read_text(encoding="utf-8"))
     if "draft_vocab_size" in config or "speculators_model_type" in config:
         return "eagle3"

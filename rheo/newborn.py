@@ -49,7 +49,7 @@ def _counts(answers: Iterable[Tensor], vocab: int) -> Tensor:
 
 
 def _share(counts: Tensor, ids: Tensor) -> float:
-    return (counts[ids].sum() / counts.sum().clamp(min=1)).item()
+    return counts[ids].sum().item() / max(1, counts.sum().item())
 
 
 def settings(model: PreTrainedModel, draft_vocab: int, head_dim: int, bias: bool) -> dict:

@@ -22,6 +22,7 @@ class Packed:
 
     arrays: dict[str, np.ndarray]
     support: int  # S
+    head_first: bool  # whether the rule tests deterministic children before the probes
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.arrays[name]
@@ -32,7 +33,14 @@ class Packed:
 
 
 def pack(
-    tree: Tree, kept: Kept, walk: Walk, p: Tensor, accept: Tensor, expected: Tensor, m: int
+    tree: Tree,
+    kept: Kept,
+    walk: Walk,
+    p: Tensor,
+    accept: Tensor,
+    expected: Tensor,
+    m: int,
+    head_first: bool = False,
 ) -> Packed:
     """Everything the loop and the trace want of a round, in one device-to-host copy.
 
@@ -46,6 +54,9 @@ def pack(
     width = min(RECORDED, seen.ids.shape[-1])
     inside = torch.stack([v.p for v in visits])  # (n, S + 1)
     outside = torch.stack([v.outside for v in visits])  # (n, V)
+    # what a trace does not record of a support is outside too; an unexpanded node's is not its own
+    unrecorded = torch.where(seen.expanded[:, None], inside[:, width:-1], 0.0).to(outside.dtype)
+    outside = outside.scatter_add(-1, seen.ids[:, width:], unrecorded)
     top = outside.topk(min(OUTSIDE, outside.shape[-1]), dim=-1)
     residual = torch.stack([v.law.residual for v in visits])
     rest = outside.sum(-1, dtype=torch.float64) - top.values.sum(-1, dtype=torch.float64)
@@ -73,6 +84,7 @@ def pack(
         "mass": residual.sum(-1),
         "head": torch.stack([v.law.head for v in visits]),  # (n, K)
         "ratio": torch.stack([v.law.accept for v in visits]),  # (n, J)
+        "tested": torch.stack([v.law.tested for v in visits]),  # (n, J)
         "left": residual.gather(-1, seen.children.rank),  # (n, K) residual of the children
         "rank": seen.children.rank,
         "ids": seen.ids[:, :width],
@@ -81,7 +93,7 @@ def pack(
         "q_tilde": seen.q_tilde[..., :width],  # (n, J, S')
         "outside_ids": top.indices,
         "outside_p": top.values,
-        "rest": rest + torch.where(seen.expanded, inside[:, width:-1].sum(-1), 0.0),
+        "rest": rest,
         "stopped": torch.stack([walk.row.double(), walk.token.double(), walk.low, walk.high]),
     }
     flat = torch.cat([part.reshape(-1).double() for part in parts.values()]).cpu().numpy()
@@ -89,4 +101,4 @@ def pack(
     for name, part in parts.items():
         arrays[name] = flat[start : start + part.numel()].reshape(part.shape)
         start += part.numel()
-    return Packed(arrays, seen.ids.shape[-1])
+    return Packed(arrays, seen.ids.shape[-1], head_first)

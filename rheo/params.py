@@ -76,7 +76,9 @@ class DecodeParams:
         self._check_pairs()
 
     def _check_pairs(self) -> None:
-        if self.m >= self.K and self.drafts:
+        if 0 < self.T < 1e-6:
+            raise RheoError(f"T = {self.T:g} is too small to divide by: choose 0, which is greedy.")
+        if self.J and self.m >= self.K:
             raise RheoError(
                 f"m = {self.m} leaves no slot for the probe: choose m from 0 to "
                 f"K - 1 = {self.K - 1}."
@@ -120,7 +122,9 @@ def _number(name: str, value: Any) -> float | int | None:
         return None
     low, high = RANGES[name]
     kind = "number" if name in REAL else "whole number"
-    sentence = f"{name} must be a {kind} from {low:g} to {high:g}, not {str(value)[:40]!r}."
+    huge = type(value) is int and abs(value) >= 2**64  # Python may refuse to print it
+    shown = "a number this large" if huge else repr(str(value)[:40])
+    sentence = f"{name} must be a {kind} from {low:g} to {high:g}, not {shown}."
     if isinstance(value, bool) or not hasattr(value, "__float__") or isinstance(value, str):
         raise RheoError(sentence)
     try:

@@ -69,7 +69,7 @@ def _nodes(packed: Packed) -> tuple[Node, ...]:
                 depth=int(packed["depth"][row]),
                 proxy=1.0 if root else float(proxy_of[candidate]),
                 true=1.0 if root else float(true_of[candidate]),
-                score=0.0 if root else float(score_of[candidate]),
+                score=0.0 if root else max(float(score_of[candidate]), -1e9),
                 p=None if root else p[row],
                 accept=None if root else accept[row],
                 expanded=e >= 0,
@@ -100,6 +100,7 @@ def _visit(packed: Packed, i: int, steps: list[Step]) -> Visit:
     row = packed.ints("visited")[i]
     expanded = packed["expansion"][row] >= 0
     width = packed["ids"].shape[-1] if expanded else 0
+    held = packed["outside_p"][i] > 0  # the others are whatever topk found, even in the support
     return Visit(
         node=row,
         ids=tuple(packed["ids"][i, :width].astype(int).tolist()),
@@ -107,8 +108,8 @@ def _visit(packed: Packed, i: int, steps: list[Step]) -> Visit:
         q=tuple(np.exp(packed["log_q"][i, :width]).tolist()),
         q_tilde=tuple(tuple(q[:width].tolist()) for q in packed["q_tilde"][i]) if expanded else (),
         support_size=packed.support if expanded else 0,
-        outside_ids=tuple(packed["outside_ids"][i].astype(int).tolist()),
-        outside_p=tuple(packed["outside_p"][i].tolist()),
+        outside_ids=tuple(packed["outside_ids"][i][held].astype(int).tolist()),
+        outside_p=tuple(packed["outside_p"][i][held].tolist()),
         rest=max(0.0, float(packed["rest"][i])),
         mass=float(packed["mass"][i]),
         steps=tuple(steps),

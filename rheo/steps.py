@@ -34,15 +34,14 @@ class _Node:
         kinds = packed.ints("kind_of")[e] if e >= 0 else []
         self.child = dict(sorted(rows.items()))  # slot -> row
         self.token = {slot: int(packed["token"][r]) for slot, r in self.child.items()}
-        self.rank = packed.ints("rank")[i]
         self.taken = int(packed["slot"][i])
         self.u1, self.u2, self.share = block.u1[i].tolist(), float(block.u2[i]), packed["share"][i]
-        self.p, self.q_tilde = packed["inside"][i], packed["q_tilde"][i]
+        self.tested, self.true = packed["tested"][i], packed["true_of"][max(e, 0)]
         self.total, self.mass = float(packed["total"][i]), float(packed["mass"][i])
         self.in_head, self.left, self.ratio = (packed[n][i] for n in ("head", "left", "ratio"))
         self.stopped = packed["stopped"].tolist()
         # RRSw tests its deterministic children first, as intervals of p itself
-        first = [s for s in self.child if kinds[s] == DETERMINISTIC and self.in_head.any()]
+        first = [s for s in self.child if kinds[s] == DETERMINISTIC and packed.head_first]
         self.first, self.probe = first, [s for s in self.child if kinds[s] == PROBE]
         self.rest = [s for s in self.child if s not in first and s not in self.probe]
 
@@ -81,11 +80,8 @@ class _Node:
 
     def probes(self) -> list[Step]:
         """u < min(1, r / q-tilde) in turn, each rejection leaving norm(max(0, r - q-tilde))."""
-        residual = np.append(self.p, max(0.0, self.total - self.p.sum()))
-        residual[[self.rank[s] for s in self.first]] = 0.0
         steps = []
         for j, slot in enumerate(self.probe):
-            place, norm = self.rank[slot], residual / residual.sum()
             steps.append(
                 Step(
                     rule="probe",
@@ -93,15 +89,14 @@ class _Node:
                     verdict=self._verdict(slot),
                     uniform=self.u1[j],
                     share=self.u1[j],
-                    p=float(norm[place]),
+                    p=float(self.tested[j]),
                     child=self.child[slot],
-                    q_tilde=float(self.q_tilde[j][place]),
+                    q_tilde=float(self.true[slot]),
                     ratio=float(self.ratio[j]),
                 )
             )
             if slot == self.taken:
                 break
-            residual = np.maximum(norm - np.append(self.q_tilde[j], 0.0), 0.0)
         return steps
 
     def emission(self) -> Step:

@@ -241,8 +241,12 @@ class Target:
         Thinking is switched off in templates that know the switch.
 
         Raises:
-            RheoError: the prompt has no tokens.
+            RheoError: the prompt has no tokens, or is no Unicode text.
         """
+        try:
+            prompt.encode()
+        except UnicodeEncodeError:
+            raise RheoError("The prompt is not valid Unicode text: type it again.") from None
         if raw or not self.tokenizer.chat_template:
             ids = self.tokenizer(prompt)["input_ids"]
         else:

@@ -41,7 +41,7 @@ class Node:
     depth: int
     proxy: float  # what growth and pruning saw; 1 for the root
     true: float  # draft probability that verification uses: q-tilde for a probe, else 1
-    score: float  # sum of log proxies along the path, nats
+    score: float  # sum of log proxies along the path, nats; -1e9 for a token the draft rules out
     p: float | None  # the target's probability of this token at the parent
     accept: float | None
     expanded: bool
@@ -102,6 +102,7 @@ class Visit:
         """
         r = [*self.p, sum(self.outside_p) + self.rest]
         place = {token: i for i, token in enumerate(self.ids)}
+        probes = [step.verdict for step in self.steps if step.rule == "probe"]
         stages, probe = [_normalised(r)], 0
         for step in self.steps:
             if step.rule == "probe":
@@ -109,6 +110,8 @@ class Visit:
                 probe += 1
                 if step.verdict == "reject":
                     r = [max(0.0, a - b) for a, b in zip(stages[-1], [*q, 0.0], strict=True)]
+                    if self.support_size > len(self.ids) and probes[probe:] == []:
+                        r[-1] = max(0.0, self.mass - math.fsum(r[:-1]))  # less than it was
             elif step.rule == "sibling" and step.verdict == "reject":
                 r = list(stages[-1])
                 r[place[step.token]] = 0.0

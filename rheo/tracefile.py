@@ -6,6 +6,7 @@ Numbers keep 9 significant digits, which is every bit of a float32 and of a unif
 
 import gzip
 import json
+import sys
 import zlib
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from rheo.errors import RheoError
 from rheo.trace import SCHEMA, VERSION, Round, Run
 
 MAX_BYTES = 64 * 2**20  # a trace larger than this unpacked is refused
-FULL = ("mass", "low", "high")  # fields that keep 17 significant digits
+FULL = ("mass", "low", "high", "share")  # fields that keep 17 significant digits
 
 
 def to_json(record: Any) -> Any:
@@ -55,7 +56,11 @@ def load(path: Path | str) -> Run:
     Raises:
         RheoError: not a trace, a newer version, or a field that is missing or of a wrong type.
     """
-    return loads(Path(path).read_bytes())
+    try:
+        blob = Path(path).read_bytes()
+    except OSError as error:
+        raise RheoError(f"{path} could not be read: {error.strerror}.") from None
+    return loads(blob)
 
 
 def loads(blob: bytes) -> Run:
@@ -104,11 +109,21 @@ def _build(kind: Any, value: Any, where: str) -> Any:
             return {key(k): _build(args[1], v, f"{where}.{k[:20]}") for k, v in value.items()}
         except ValueError:
             raise RheoError(f"The trace is broken: {where} has a key that is no id.") from None
-    elif kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+    elif kind is float and type(value) in (int, float) and abs(value) <= sys.float_info.max:
         return float(value)
-    elif kind in (int, str, bool) and type(value) is kind:
+    elif kind in (int, str, bool) and type(value) is kind and (kind is not int or _small(value)):
         return value
-    raise RheoError(f"The trace is broken: {where} is {str(value)[:40]!r}.")
+    raise RheoError(f"The trace is broken: {where} is {_short(value)}.")
+
+
+def _small(value: int) -> bool:
+    return abs(value) < 2**63
+
+
+def _short(value: Any) -> str:
+    if type(value) is int and not _small(value):
+        return "a huge number"  # Python may refuse to print it
+    return repr(str(value)[:40])
 
 
 def _build_record(kind: Any, value: Any, where: str) -> Any:
@@ -144,3 +159,7 @@ def _check_round(r: Round) -> None:
         columns = (visit.ids, visit.p, visit.q, *visit.q_tilde)
         if len({len(c) for c in columns}) > 1 or len(visit.outside_ids) != len(visit.outside_p):
             raise RheoError(f"{where} has a visit whose columns differ in length.")
+        probes = sum(step.rule == "probe" for step in visit.steps)
+        tested = {step.token for step in visit.steps if step.rule == "sibling"}
+        if probes > len(visit.q_tilde) or not tested <= set(visit.ids):
+            raise RheoError(f"{where} has a step at a token that its visit does not have.")

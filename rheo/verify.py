@@ -35,6 +35,7 @@ class NodeLaw(NamedTuple):
     head: Tensor  # (..., K) float64, 0 where not tested first
     accept: Tensor  # (..., J) float64, 0 for a probe that is not there
     residual: Tensor  # (..., S + 1) float64, the last entry standing for all outside tokens
+    tested: Tensor  # (..., J) float64, each probe's mass in what it was tested against, normalised
 
 
 Rule = Callable[[Tensor, Tensor, Children], NodeLaw]
@@ -42,7 +43,8 @@ Rule = Callable[[Tensor, Tensor, Children], NodeLaw]
 
 def one_hot(p: Tensor, q_tilde: Tensor, children: Children) -> NodeLaw:
     """Every child a point mass: nothing is tested, t ~ p."""
-    return NodeLaw(_no_head(p, children), p.new_zeros(q_tilde.shape[:-1]), p)
+    none = p.new_zeros(q_tilde.shape[:-1])
+    return NodeLaw(_no_head(p, children), none, p, none)
 
 
 def rheo(p: Tensor, q_tilde: Tensor, children: Children) -> NodeLaw:
@@ -78,22 +80,28 @@ def _no_head(p: Tensor, children: Children) -> Tensor:
     return torch.zeros_like(children.rank, dtype=p.dtype)
 
 
-def _test_probes(r: Tensor, q_tilde: Tensor, children: Children) -> tuple[Tensor, Tensor]:
-    """Test the kept probes against r (..., S + 1), unnormalised; return accept and what is left."""
+def _test_probes(r: Tensor, q_tilde: Tensor, children: Children) -> tuple[Tensor, Tensor, Tensor]:
+    """Test the kept probes against r (..., S + 1), unnormalised.
+
+    Returns:
+        accept (..., J), what is left (..., S + 1), and the probes' masses when tested (..., J).
+    """
     accepts = [r.new_zeros(*r.shape[:-1], 0)]
+    tested = list(accepts)
     for j in range(q_tilde.shape[-2]):
         slot = children.m + j
         rank = children.rank[..., slot, None]
         present = children.kept[..., slot, None] & (children.kind[..., slot, None] == PROBE)
         q = torch.nn.functional.pad(q_tilde[..., j, :].to(r.dtype), (0, 1))  # (..., S + 1)
         norm = r / _or_one(r.sum(-1, keepdim=True))
-        ratio = norm.gather(-1, rank) / _or_one(q.gather(-1, rank))  # (..., 1)
+        tested.append(norm.gather(-1, rank))  # (..., 1)
+        ratio = tested[-1] / _or_one(q.gather(-1, rank))
         left = (norm - q).clamp(min=0.0)
         # p = q-tilde leaves no mass and is rejected by rounding alone: then r itself is legal
         left = torch.where(left.sum(-1, keepdim=True) > 0, left, r)
         accepts.append(torch.where(present, ratio.clamp(max=1.0), 0.0))
         r = torch.where(present, left, r)
-    return torch.cat(accepts, -1), r
+    return torch.cat(accepts, -1), r, torch.cat(tested, -1)
 
 
 def _or_one(mass: Tensor) -> Tensor:

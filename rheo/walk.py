@@ -160,7 +160,7 @@ def leaf(target: TargetRows, u2: Tensor) -> Walk:
     token = locate_in(cumulative, u2.double() * total)
     high, p_token = cumulative[token], p_row[token]
     p = torch.stack([p_row[0].double(), total - p_row[0]])
-    law = NodeLaw(p.new_zeros(1), p.new_zeros(0), p)
+    law = NodeLaw(p.new_zeros(1), p.new_zeros(0), p, p.new_zeros(0))
     zero = torch.zeros_like(token)
     visit = Visit(zero, zero == 0, zero + 1, p, law, u2, p_row)
     return Walk([visit], zero, token, (high - p_token) / total, high / total, p_token)

@@ -115,7 +115,9 @@ def test_planted_q_in_place_of_q_tilde(monkeypatch) -> None:
 
 def test_planted_residual_that_is_p(monkeypatch) -> None:
     real = verify._test_probes
-    monkeypatch.setattr(verify, "_test_probes", lambda r, q, c: (real(r, q, c)[0], r))
+    monkeypatch.setattr(
+        verify, "_test_probes", lambda r, q, c: (real(r, q, c)[0], r, real(r, q, c)[2])
+    )
     assert worst_tv() > 1e-3
 
 
@@ -209,10 +211,10 @@ def test_planted_unnormalised_residual(monkeypatch) -> None:
     real = verify._test_probes
 
     def planted(r, q_tilde, children):
-        accept, left = real(r, q_tilde, children)
+        accept, left, tested = real(r, q_tilde, children)
         probe_kept = (children.kept & (children.kind == rheo.tree.PROBE)).any(-1, keepdim=True)
         outside = torch.where(probe_kept, 1 - left[..., :-1].sum(-1, keepdim=True), left[..., -1:])
-        return accept, torch.cat([left[..., :-1], outside], -1)  # as if it summed to one already
+        return accept, torch.cat([left[..., :-1], outside], -1), tested  # as if it summed to one
 
     monkeypatch.setattr(verify, "_test_probes", planted)
     assert worst_tv() > 1e-3

@@ -16,7 +16,7 @@ from rheo.draft.eagle3 import Eagle3
 from rheo.draft.layouts import read
 from rheo.errors import RheoError
 from rheo.held_out import HeldOut
-from rheo.newborn import draft_vocabulary, newborn, save
+from rheo.newborn import coverage, draft_vocabulary, newborn, save
 from rheo.shards import States, Text, shards
 from rheo.shards import write as write_shard
 from rheo.soft_loss import soft_loss
@@ -200,6 +200,15 @@ def test_a_newborn_head_is_saved_and_read_back(tmp_path, family):
     assert load_file(tmp_path / "model.safetensors")["fc.weight"].dtype == torch.float16
 
 
+def test_a_head_with_its_own_embeddings_keeps_them(tmp_path):
+    config, checkpoint = newborn(tiny_model(), torch.arange(5))
+    target = tiny_model().get_input_embeddings().weight.detach()
+    checkpoint.tensors["embeddings"] = (target + 1).half().float()
+    save(UnrolledHead(checkpoint, target, 8), config, tmp_path, checkpoint.tensors["embeddings"])
+    again = Eagle3.load(tmp_path, target, 8)
+    assert torch.equal(again.embeddings, checkpoint.tensors["embeddings"].half())
+
+
 def test_a_weight_beyond_float16_is_refused(tmp_path):
     config, checkpoint = newborn(tiny_model(), torch.arange(5))
     checkpoint.tensors["fc"][0, 0] = 1e6
@@ -209,9 +218,12 @@ def test_a_weight_beyond_float16_is_refused(tmp_path):
 
 
 def test_the_draft_vocabulary_is_the_most_frequent_tokens():
-    ids, coverage = draft_vocabulary([torch.tensor([3, 3, 3, 1, 1, 6])], 8, 3, always=[7])
+    ids, share = draft_vocabulary([torch.tensor([3, 3, 3, 1, 1, 6])], 8, 3, always=[7])
     assert ids.tolist() == [1, 3, 7]
-    assert coverage == pytest.approx(5 / 6)
+    assert share == pytest.approx(5 / 6)
+    answers = [torch.tensor([1, 2]), torch.tensor([2, 5])]
+    assert coverage(answers, 8, torch.tensor([2, 7])) == 0.5
+    assert coverage(answers, 8, None) == 1.0
 
 
 def test_overlap_is_that_of_a_loop_over_chains(tmp_path):

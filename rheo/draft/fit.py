@@ -85,5 +85,5 @@ def rotary(config: HeadConfig, rope_theta: float | None) -> LlamaRotaryEmbedding
                 rope_parameters=dict(rope),
             )
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise RheoError(f"The head's rope settings {rope} are incomplete ({error}).") from error

@@ -73,8 +73,11 @@ def read(folder: Path | str) -> Checkpoint:
     folder = Path(folder)
     settings = _read_config(folder / "config.json")
     tensors = _rename(_read_tensors(folder))
-    _check_complete(tensors, switches(settings))
-    config = head_config(settings, tensors)
+    try:
+        _check_complete(tensors, switches(settings))
+        config = head_config(settings, tensors)
+    except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise RheoError(f"{folder}/config.json has a setting of a wrong type ({error}).") from error
     target_ids = _target_ids(tensors, config.vocab)
     _check_values(tensors, config)
     return Checkpoint(config, tensors, target_ids)
