@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -204,6 +205,8 @@ def test_ctrl_c_ends_a_process_without_a_traceback(models):
     process = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
+        # a shell's background jobs, CI's among them, inherit a Ctrl-C that is ignored
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     begun = process.stdout.read(1)
     process.send_signal(signal.SIGINT)
