@@ -6,6 +6,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -25,6 +26,9 @@ HARMLESS = (
 )  # a page that is left in the middle of a request
 
 
+LOG = Path(tempfile.gettempdir()) / f"rheoscope-served-{os.getpid()}.log"  # of the running app
+
+
 @contextmanager
 def served(traces: Path, **environment: str) -> Iterator[str]:
     """The address of a running app."""
@@ -37,7 +41,7 @@ def served(traces: Path, **environment: str) -> Iterator[str]:
         cwd=ROOT,
         env={**os.environ, **quiet, **environment},
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
+        stderr=LOG.open("w"),
     )
     address = f"http://127.0.0.1:{port}"
     try:
@@ -52,7 +56,7 @@ def _wait(address: str, app: subprocess.Popen) -> None:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     for _ in range(240):
         if app.poll() is not None:
-            pytest.fail(f"the app ended: {app.stderr.read().decode()[-2000:]}")
+            pytest.fail(f"the app ended: {LOG.read_text(errors='replace')[-2000:]}")
         try:
             opener.open(f"{address}/config", timeout=2).read(1)
             return
@@ -89,6 +93,12 @@ def browser():
         chromium.close()
 
 
+def told(response) -> str:
+    """An error of the server: which request, and the end of what the app has said since."""
+    request = f"{response.status} {response.url} {(response.request.post_data or '')[:300]}"
+    return f"{request}\n{LOG.read_text(errors='replace')[-3000:]}"
+
+
 @pytest.fixture
 def visit(browser):
     """Open a page; at the end nothing may have gone wrong in it or have left the machine."""
@@ -105,6 +115,7 @@ def visit(browser):
         page = context.new_page()
         page.set_default_timeout(30_000)
         page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("response", lambda r: wrong.append(told(r)) if r.status >= 500 else None)
         page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
         page.goto(f"{address}/{query}")
         page.wait_for_selector("[data-drawn]")
