@@ -188,7 +188,8 @@ class _Strip:
         mass = dict(zip(visit.ids, r, strict=False))
         mass |= {t: p * scale for t, p in zip(visit.outside_ids, visit.outside_p, strict=True)}
         large = sorted((t for t in mass if mass[t] >= LARGE), key=lambda t: -mass[t])
-        shown = [n.token for n in self.children]
+        # a child beyond the recorded support is part of the rest
+        shown = [n.token for n in self.children if n.token in mass]
         shown += [t for t in large if t not in self.kind]
         segments = []
         for token in shown:

@@ -159,3 +159,15 @@ def test_many_probes_keep_the_first_and_the_last_bars():
     figure = residual.strip(run, replace(r, visits=(visit,)), 0)
     assert [row["stage"] for row in bars(figure)] == [0, 3, 4, 5]
     assert figure.layout.height <= 220
+
+
+def test_every_panel_of_many_rounds_can_be_drawn() -> None:
+    """Among them children whose token is beyond the recorded support: they are part of the rest."""
+    run, beyond = sample.run(rounds=60, seed=5), 0
+    for round in run.rounds:
+        for visit in round.visits:
+            children = {n.token for n in round.nodes if n.parent == visit.node}
+            beyond += bool(children - {*visit.ids, *visit.outside_ids})
+            figure = residual.strip(run, round, visit.node)
+            assert figure is None or len(figure.data) > 0
+    assert beyond

@@ -4,6 +4,7 @@ import functools
 import html
 import itertools
 import json
+import logging
 import secrets
 import time
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from visual import host, strings, wire
 from visual.pages import live
 from visual.pages.models import MODELS
 
+LOG = logging.getLogger("rheoscope")
 TRACES = Path(__file__).parents[2] / "assets" / "traces"
 FIRST = "first.json.gz"
 RECORDED = "recorded"  # the key of the run that the page opens with
@@ -276,6 +278,9 @@ def _ask(event: gr.EventData, session: Session) -> Any:
     try:
         answer = wire.answer(run, asked) if run is not None else None
     except ValueError:
+        answer = None
+    except Exception:  # a view that fails costs the page that view alone
+        LOG.exception("The %s of round %s could not be drawn", asked["what"], asked["round"])
         answer = None
     key = _name(*(str(asked[part])[:40] for part in ("run", "round", "node", "what")))
     return gr.update(reply=wire.dumps({"key": key, "answer": answer, "at": time.time()}))
