@@ -15,7 +15,7 @@ import app
 from rheo.errors import RheoError
 from rheo.trace import Run
 from tests.visual import sample
-from visual.pages import models, playground
+from visual.pages import models, shelf
 
 ROUND_S = 0.25
 
@@ -62,7 +62,7 @@ def load(name: str, progress) -> Engine:
 
 
 if __name__ == "__main__":
-    playground.TRACES = Path(sys.argv.pop(1))
+    shelf.TRACES = Path(sys.argv.pop(1))
     if not os.getenv("RHEO_REAL"):
         models.MODELS._load = load
     app.main()

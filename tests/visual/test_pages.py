@@ -8,7 +8,7 @@ import pytest
 from rheo.errors import RheoError
 from tests.visual import sample
 from visual import strings
-from visual.pages import live, playground
+from visual.pages import controls, live, playground, session
 from visual.pages.models import Models
 
 
@@ -74,15 +74,15 @@ def test_the_page_opens_at_a_round_with_an_accepted_probe_if_there_is_one():
     assert lucky and playground.telling(run) in lucky
 
 
-@pytest.mark.parametrize("prompt", ["", "  \n", None, 3, "x" * (playground.PROMPT_LIMIT + 1)])
+@pytest.mark.parametrize("prompt", ["", "  \n", None, 3, "x" * (session.PROMPT_LIMIT + 1)])
 def test_an_unusable_prompt_is_one_sentence(prompt):
     with pytest.raises(RheoError):
-        playground._check_prompt(prompt)
+        session._check_prompt(prompt)
 
 
 def test_settings_that_cannot_go_together_are_said_escaped():
-    good = playground.DecodeParams()
-    values = [getattr(good, name) for name in playground.FIELDS]
-    assert playground._check(*values) == ""
-    values[playground.FIELDS.index("strategy")] = "<b>"
-    assert "&lt;b&gt;" in playground._check(*values)
+    good = controls.DecodeParams()
+    values = [getattr(good, name) for name in controls.FIELDS]
+    assert controls.check(*values) == ""
+    values[controls.FIELDS.index("strategy")] = "<b>"
+    assert "&lt;b&gt;" in controls.check(*values)

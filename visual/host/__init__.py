@@ -17,6 +17,7 @@ from visual.palette import MARKS
 HERE = Path(__file__).parent
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 STYLE = HERE / "host.css"
+SCRIPTS = ("host.js", "draw.js", "panel.js", "hands.js")  # one scope; the last starts the viewer
 
 
 def viewer(value: str, common: str) -> gr.HTML:
@@ -31,13 +32,18 @@ def viewer(value: str, common: str) -> gr.HTML:
     return gr.HTML(
         value,
         html_template=template(),
-        js_on_load=(HERE / "host.js").read_text(encoding="utf-8"),
+        js_on_load=script(),
         head=f'<script src="/gradio_api/file={PLOTLY_JS}"></script>',
         elem_id="viewer",
         apply_default_css=False,
         common=common,
         reply="",
     )
+
+
+def script() -> str:
+    """All of `SCRIPTS` as one function body."""
+    return "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
 
 
 def template() -> str:
