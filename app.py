@@ -44,7 +44,7 @@ def launch(blocks: gr.Blocks, server: str | None, port: int | None) -> None:
         server_port=port,
         prevent_thread_lock=True,
         theme=theme(),
-        css_paths=[host.STYLE, dilemma.STYLE],
+        css_paths=list(host.STYLES),
         run_history=False,
         ssr_mode=False,
         show_error=False,

@@ -16,7 +16,7 @@ from visual.palette import MARKS
 
 HERE = Path(__file__).parent
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-STYLE = HERE / "host.css"
+STYLES = (HERE / "host.css", HERE / "dilemma.css")  # of all pages
 SCRIPTS = ("host.js", "draw.js", "panel.js", "hands.js")  # one scope; the last starts the viewer
 
 

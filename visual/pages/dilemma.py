@@ -21,7 +21,6 @@ from visual import acceptance, band, curve, plan, stepper, verdicts
 from visual import strings_dilemma as strings
 
 HOST = Path(__file__).parents[1] / "host"
-STYLE = HOST / "dilemma.css"
 WORLD, ROUND = "world", "round"  # scenarios
 RULES = ("rheo", "rheo-rrsw", "topk")
 PLAYED = ("rheo", "rheo-rrsw", "topk", "naive", "token-ties", "fillers-first")
