@@ -128,29 +128,17 @@ def _measure(args: argparse.Namespace, strategies: list[str], prompts: list) -> 
 def _engine(args: argparse.Namespace) -> Any:
     """The chosen pair, loaded; warnings go to standard error."""
     from rheo.catalogue import custom
+    from rheo.device import usable
     from rheo.engine import Engine
     from rheo.fetch import console_progress
 
     if (args.target is None) != (args.draft is None):
         raise RheoError("--target and --draft belong together: name both, or a --pair.")
     chosen = custom(args.target, args.draft) if args.target else args.pair
-    engine = Engine.load(chosen, console_progress(), device=_device(args.device))
+    engine = Engine.load(chosen, console_progress(), device=usable(args.device))
     if engine.warning:
         print(engine.warning, file=sys.stderr)
     return engine
-
-
-def _device(name: str | None) -> str | None:
-    import torch
-
-    try:
-        if name is not None:
-            torch.empty(1, device=name).cpu()
-    except (RuntimeError, AssertionError, NotImplementedError):
-        raise RheoError(
-            f"The device {name!r} cannot be used here: leave --device out to get what there is."
-        ) from None
-    return name
 
 
 def _stream(decoding: Any) -> None:

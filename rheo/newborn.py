@@ -11,7 +11,7 @@ from transformers import PreTrainedModel
 
 from rheo.draft.config import head_config
 from rheo.draft.eagle3 import Eagle3
-from rheo.draft.layouts import _STORED, Checkpoint
+from rheo.draft.layouts import STORED, Checkpoint
 from rheo.errors import RheoError
 
 _LAYER = {"q": "q_proj", "k": "k_proj", "v": "v_proj", "o": "o_proj"}
@@ -141,7 +141,7 @@ def save(head: Eagle3, config: dict, folder: Path, embeddings: Tensor | None = N
         RheoError: a weight does not fit float16.
     """
     found = tensors_of(head) | ({} if embeddings is None else {"embeddings": embeddings})
-    tensors = {_STORED[name]: x.half().contiguous().cpu() for name, x in found.items()}
+    tensors = {STORED[name]: x.half().contiguous().cpu() for name, x in found.items()}
     bad = [name for name, x in tensors.items() if not torch.isfinite(x).all()]
     if bad:
         raise RheoError(f"The head's {bad[0]} has values beyond float16; lower the learning rate.")

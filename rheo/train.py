@@ -1,5 +1,6 @@
 """Training an EAGLE-3 head on a corpus of its target (`python -m rheo train`)."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,9 @@ class Recipe:
     The learning rate rises over `warmup` steps, stays, and falls linearly to zero over the last
     `decay` of all steps. `unroll` is K, how deep the head is unrolled; depth k + 1 weighs
     `fading`**k. `tv` is the share of total variation in the loss (see `rheo.soft_loss`).
+
+    Raises:
+        RheoError: a figure out of its range.
     """
 
     steps: int
@@ -38,6 +42,14 @@ class Recipe:
     seed: int = 0
     evaluate: int = 100  # steps between evaluations
     checkpoint: int = 25  # steps between checkpoints
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "clip", "fading", "tv", "decay", "weight_decay"):
+            value = getattr(self, name)
+            most = 1.0 if name in ("fading", "tv", "decay") else math.inf
+            if not (math.isfinite(value) and 0 <= value <= most):
+                top = "" if most == math.inf else " and at most 1"
+                raise RheoError(f"The {name} of a recipe is a number of at least 0{top}.")
 
     def rate_at(self, step: int) -> float:
         """The learning rate of step number `step`, counted from zero.

@@ -143,13 +143,13 @@ def _target(args: argparse.Namespace) -> tuple[str, Any]:
     import torch
 
     from rheo.catalogue import pair, source
-    from rheo.cli import _device
+    from rheo.device import usable
     from rheo.fetch import console_progress, ensure_source
     from rheo.target import Target
 
     wanted = source(args.target) if args.target else pair(args.pair).target
     folder = ensure_source(wanted, console_progress())
-    device = _device(args.device) or ("cuda" if torch.cuda.is_available() else "cpu")
+    device = usable(args.device) or ("cuda" if torch.cuda.is_available() else "cpu")
     dtype = getattr(torch, args.dtype) if args.dtype else None
     return args.target or args.pair, Target.load(str(folder), device=device, dtype=dtype)
 

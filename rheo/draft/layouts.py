@@ -40,7 +40,7 @@ _NAMES = {
     "d2t": "d2t",
     "t2d": "t2d",
 }
-_STORED = {house: name for name, house in _NAMES.items()}  # for messages: the `midlayer` name
+STORED = {house: name for name, house in _NAMES.items()}  # for messages: the `midlayer` name
 _ALWAYS = {"embed_norm", "hidden_norm", "mlp_norm", *"qkvo", "gate", "up", "down"}
 _ALWAYS |= {"fc", "norm", "lm_head"}
 _OPTIONAL = {"embeddings", "d2t", "t2d", "o_bias"}
@@ -145,14 +145,14 @@ def _check_complete(tensors: dict[str, Tensor], on: frozenset[str]) -> None:
     if "attention_bias" in on or tensors.keys() & (biases | {"o_bias"}):
         expected |= biases
     for name in sorted(expected - tensors.keys()):
-        raise RheoError(f"The head's file lacks the tensor {_STORED[name]}.")
+        raise RheoError(f"The head's file lacks the tensor {STORED[name]}.")
     for name in sorted(tensors.keys() - expected - _OPTIONAL):
         raise RheoError(
-            f"The head's file holds the tensor {_STORED[name]}, which its config does not ask for."
+            f"The head's file holds the tensor {STORED[name]}, which its config does not ask for."
         )
     for name in sorted(expected):
         if tensors[name].dtype not in _FLOATS or tensors[name].ndim == 0:
-            raise RheoError(f"The head's tensor {_STORED[name]} is not an array of floats.")
+            raise RheoError(f"The head's tensor {STORED[name]} is not an array of floats.")
 
 
 def _check_values(tensors: dict[str, Tensor], head: HeadConfig) -> None:
@@ -170,12 +170,12 @@ def _check_values(tensors: dict[str, Tensor], head: HeadConfig) -> None:
     for name, tensor in tensors.items():
         if tuple(tensor.shape) != expected[name]:
             raise RheoError(
-                f"The head's tensor {_STORED[name]} has the shape {tuple(tensor.shape)} where an "
+                f"The head's tensor {STORED[name]} has the shape {tuple(tensor.shape)} where an "
                 f"EAGLE-3 head of width {d} has {expected[name]}."
             )
         # one pass without a copy: a float32 sum is finite only if all its terms are
         if not torch.isfinite(tensor.sum(dtype=torch.float32)):
-            raise RheoError(f"The head's tensor {_STORED[name]} holds NaN or infinite numbers.")
+            raise RheoError(f"The head's tensor {STORED[name]} holds NaN or infinite numbers.")
 
 
 def _target_ids(tensors: dict[str, Tensor], vocab: int | None) -> Tensor | None:
