@@ -75,6 +75,19 @@ def positive(text: str) -> int:
     return value
 
 
+def swept(text: str) -> tuple[str, list[float | str]]:
+    """A parameter and its values.
+
+    >>> swept("S=32,full"), swept("T=0,0.5")
+    (('S', [32, 'full']), ('T', [0.0, 0.5]))
+    """
+    name, _, values = text.partition("=")
+    kinds = dict.fromkeys(("m", "K", "R", "depth", "probes"), whole) | {"T": real, "S": support}
+    if name not in kinds:
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(kinds)}, = and values")
+    return name, [kinds[name](value) for value in values.split(",")]
+
+
 def support(text: str) -> int | str:
     """A whole number or "full"."""
     return text if text == "full" else _parsed(int, text, "a whole number or full")
@@ -187,6 +200,13 @@ def _add_measures(command: argparse.ArgumentParser) -> None:
         "--against-generate",
         action="store_true",
         help="our autoregressive decoder against transformers' generate, greedy, in turns",
+    )
+    group.add_argument(
+        "--sweep",
+        type=swept,
+        metavar="NAME=A,B,C",
+        help="with --expected: one of m, K, R, depth, T, S or probes at several values, all at the "
+        "same contexts",
     )
     for option, default, text in (
         ("--contexts", 60, "contexts in all, for --expected and --ablation"),

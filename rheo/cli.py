@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,8 +87,12 @@ def bench(args: argparse.Namespace) -> None:
     trees = args.expected or args.ablation
     named = args.strategies.split(",") if args.strategies is not None else ()
     strategies = list(dict.fromkeys(named or (COMPARED if trees else WITH_REFERENCE)))
-    for name in strategies:
-        params_of(args, name)  # a mistake is told before the models are loaded
+    if args.sweep and not args.expected:
+        raise RheoError("--sweep goes with --expected: leave it out, or add that.")
+    swept, values = args.sweep or ("m", [args.m])
+    for name in strategies:  # a mistake is told before the models are loaded
+        for value in values:
+            replace(params_of(args, name), **{swept: value})
     prompts = read_prompts(args.prompts or shipped(), args.limit)
     with _quiet_stdout():
         result, text = _measure(args, strategies, prompts)
@@ -107,8 +112,9 @@ def _measure(args: argparse.Namespace, strategies: list[str], prompts: list) -> 
         result = baseline.against_generate(engine, prompts, params, args.repeats, args.raw)
         text = table.pairs(result)
     elif args.expected or args.ablation:
+        sweep = expected.Sweep(*args.sweep) if args.sweep else None
         result = expected.compare(
-            engine, prompts, params, strategies, args.contexts, args.draws, args.raw
+            engine, prompts, params, strategies, args.contexts, args.draws, args.raw, sweep
         )
         text = table.depth_1(result) if args.ablation else table.compared(result)
         if args.ablation:

@@ -40,6 +40,16 @@ class Worth(NamedTuple):
     coverage: float  # mean over kept nodes that were expanded
 
 
+class Sweep(NamedTuple):
+    """One parameter at several values."""
+
+    parameter: str
+    values: Sequence[Any]
+
+
+Groups = dict[tuple, dict[str, DecodeParams]]  # by `_trees_of`, then by name
+
+
 class Trees(NamedTuple):
     """Trees (B, ...) drawn at one context, with the target's rows."""
 
@@ -56,21 +66,23 @@ def compare(
     count: int,
     draws: int,
     raw: bool = False,
+    sweep: Sweep | None = None,
 ) -> dict[str, Any]:
     """Expected accepted tokens of each strategy, and all paired differences, by context.
 
     Args:
         count: contexts, in all. draws: trees at each; a strategy without probes needs one.
+        sweep: a parameter and the values it takes, at the contexts of `params`; the figures are
+            then named "rheo m=2", and a difference is between strategies at one value, or of one
+            strategy to its first value.
 
     Raises:
         RheoError: a strategy that draws no tree, or prompts that give no context.
     """
-    groups: dict[Policy, list[DecodeParams]] = {}
-    for name in strategies:  # rules that share a policy share its trees and their forward pass
-        of = replace(params, strategy=name)
-        if not of.drafts:
-            raise RheoError(f"{name} draws no tree, so there is nothing to expect: leave it out.")
-        groups.setdefault(TABLE[name].policy(of), []).append(of)
+    asked = variants(params, strategies, sweep)
+    groups: Groups = {}
+    for name, of in asked.items():
+        groups.setdefault(_trees_of(of), {})[name] = of
     seen: list[Context] = []
     found: list[tuple[dict[str, Worth], float]] = []
     with tqdm(total=count, desc="contexts", unit="", delay=2) as bar, torch.inference_mode():
@@ -81,19 +93,57 @@ def compare(
                 bar.update()
     if not seen:
         raise RheoError("The prompts give no context: the answers to them are empty.")
-    worths = {name: [worth[name] for worth, _ in found] for name in strategies}
-    out = {"contexts": len(seen), "draws": draws} | _report(seen, worths)
+    worths = {name: [worth[name] for worth, _ in found] for name in asked}
+    pairs = [
+        pair for pair in combinations(asked, 2) if _comparable(*(asked[name] for name in pair))
+    ]
+    if sweep and len(strategies) == 1:
+        first, *others = asked
+        pairs = [(first, other) for other in others]
+    out = {"contexts": len(seen), "draws": draws} | _report(seen, worths, pairs)
     if "topk" in strategies:
         out["closed_form_gap"] = max(gap for _, gap in found)
     return out
 
 
+def variants(
+    params: DecodeParams, strategies: Sequence[str], sweep: Sweep | None = None
+) -> dict[str, DecodeParams]:
+    """What is compared, by name.
+
+    Raises:
+        RheoError: a value that cannot be, or a strategy that draws no tree.
+
+    >>> list(variants(DecodeParams(), ["topk", "rheo"], Sweep("m", [0, 2])))
+    ['topk m=0', 'rheo m=0', 'topk m=2', 'rheo m=2']
+    """
+    asked = {}
+    for value in [None] if sweep is None else sweep.values:
+        for name in strategies:
+            changed = {} if sweep is None else {sweep.parameter: value}
+            of = replace(params, strategy=name, **changed)
+            if not of.drafts:
+                sentence = "draws no tree, so there is nothing to expect: leave it out."
+                raise RheoError(f"{name} {sentence}")
+            asked[name if sweep is None else f"{name} {sweep.parameter}={value}"] = of
+    return asked
+
+
+def _trees_of(of: DecodeParams) -> tuple:
+    """What the trees depend on: rules that agree in it share the trees and their forward pass."""
+    return TABLE[of.strategy].policy(of), of.K, of.R, of.depth, of.S, of.T
+
+
+def _comparable(a: DecodeParams, b: DecodeParams) -> bool:
+    return replace(a, strategy="rheo") == replace(b, strategy="rheo")
+
+
 def _judge(
-    engine: Engine, batch: list[Context], groups: dict[Policy, list[DecodeParams]], draws: int
+    engine: Engine, batch: list[Context], groups: Groups, draws: int
 ) -> Iterator[tuple[dict[str, Worth], float]]:
     """Each strategy's worth at each context of one prompt, and Top-K's gap to its closed form."""
     target, parts, done = engine.target, [], 0
-    R = next(iter(groups.values()))[0].R
+    R = max(of.R for members in groups.values() for of in members.values())
     target.reset(len(batch[-1].ids) + min(TREES, draws) * (R + 1))
     for context in batch:
         ids = torch.tensor(context.ids, device=target.device)
@@ -101,17 +151,19 @@ def _judge(
         done = len(ids) - 1
         features = None if parts[0] is None else torch.cat(parts)  # (n - 1, taps * d)
         worth, gap = {}, 0.0
-        for policy, members in groups.items():
+        for (policy, *_), members in groups.items():
+            first = next(iter(members.values()))
             # without probes no uniform matters, and one tree says all
-            blocks = _blocks(members[0], context.index, draws if policy.J else 1)
+            blocks = _blocks(first, context.index, draws if policy.J else 1)
             chunks = [blocks[i : i + TREES] for i in range(0, len(blocks), TREES)]
-            drawn = [_draw(engine, ids, features, members[0], policy, c) for c in chunks]
-            for of in members:
+            drawn = [_draw(engine, ids, features, first, policy, c) for c in chunks]
+            for name, of in members.items():
                 rule = TABLE[of.strategy].rule
                 means = torch.cat([_worth(t, rule, policy, of.depth) for t in drawn]).mean(0)
-                worth[of.strategy] = Worth(*means.tolist())
+                worth[name] = Worth(*means.tolist())
                 if of.strategy == "topk":
-                    gap = abs(worth["topk"].accepted - closed_form(drawn[0].kept, drawn[0].rows))
+                    truth = closed_form(drawn[0].kept, drawn[0].rows)
+                    gap = max(gap, abs(worth[name].accepted - truth))
         yield worth, gap
 
 
@@ -194,14 +246,16 @@ def closed_form(kept: Kept, rows: TargetRows) -> float:
     return sum(product[1:])
 
 
-def _report(seen: list[Context], worths: dict[str, list[Worth]]) -> dict[str, Any]:
+def _report(
+    seen: list[Context], worths: dict[str, list[Worth]], pairs: Sequence[tuple[str, str]]
+) -> dict[str, Any]:
     """Means with intervals, paired differences, and every context's figures."""
     suites = sorted({context.prompt.suite for context in seen})
     accepted = {name: [w.accepted for w in found] for name, found in worths.items()}
     differences = []
-    for base, other in combinations(worths, 2):
-        pairs = zip(accepted[other], accepted[base], strict=True)
-        gain = mean_interval([a - b for a, b in pairs])
+    for base, other in pairs:
+        both = zip(accepted[other], accepted[base], strict=True)
+        gain = mean_interval([a - b for a, b in both])
         tau = 1 + mean_interval(accepted[base]).value
         differences.append(
             {"of": other, "over": base, **gain.as_dict(), "share_of_tau": gain.value / tau}

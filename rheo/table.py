@@ -5,6 +5,7 @@ from typing import Any
 
 # acceptance at depth 1 in arXiv 2609.21827, at T = 1
 PAPER_DEPTH_1 = {"topk": 0.800, "rheo-rrsw": 0.835, "rheo": 0.854}
+ABREAST = 4  # columns of intervals that fit a line
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -113,7 +114,8 @@ def compared(result: dict[str, Any]) -> str:
         [suite, *(interval(s, 3) for s in strategies.values())]
         for suite, strategies in result["suites"].items()
     ]
-    tables.append(aligned(["suite", *result["strategies"]], suites))
+    if len(result["strategies"]) <= ABREAST:
+        tables.append(aligned(["suite", *result["strategies"]], suites))
     notes = f"{result['contexts']} contexts, {result['draws']} trees each; intervals by context."
     if "closed_form_gap" in result:
         notes += (

@@ -115,7 +115,7 @@ def test_a_prompts_contexts_share_a_prefill(pair, request):
     params = replace(PARAMS, strategy="rheo", S=10)
     text = [*IDS, 3, 3, 21, 30, 11, 6]
     batch = [Context(PROMPTS[0], 4 + i, text[:n], n) for i, n in enumerate((6, 7, 11))]
-    groups = {TABLE["rheo"].policy(params): [params]}
+    groups = {expected._trees_of(params): {"rheo": params}}
     with torch.inference_mode():
         together = list(expected._judge(engine, batch, groups, 3))
     for context, (worth, _) in zip(batch, together, strict=True):
@@ -226,6 +226,27 @@ def test_a_strategy_is_judged_alike_in_any_company(engine):
     alone = expected.compare(engine, PROMPTS, PARAMS, ["rheo"], 4, 2)
     among = expected.compare(engine, PROMPTS, PARAMS, ("naive", *STRATEGIES), 4, 2)
     assert alone["strategies"]["rheo"] == among["strategies"]["rheo"]
+
+
+def test_a_sweep_is_each_value_alone_at_the_same_contexts(engine):
+    sweep = expected.Sweep("m", [0, 2])
+    found = expected.compare(engine, PROMPTS, PARAMS, ("topk", "rheo"), 4, 2, sweep=sweep)
+    alone = expected.compare(engine, PROMPTS, replace(PARAMS, m=2), ("topk", "rheo"), 4, 2)
+    assert found["strategies"]["rheo m=2"] == alone["strategies"]["rheo"]
+    assert found["strategies"]["topk m=0"] == found["strategies"]["topk m=2"]
+    assert [(d["of"], d["over"]) for d in found["differences"]] == [
+        ("rheo m=0", "topk m=0"), ("rheo m=2", "topk m=2"),
+    ]  # fmt: skip
+    each = expected.compare(engine, PROMPTS, PARAMS, ["rheo"], 4, 2, sweep=sweep)
+    assert [(d["of"], d["over"]) for d in each["differences"]] == [("rheo m=2", "rheo m=0")]
+
+
+def test_a_swept_temperature_keeps_the_contexts(engine):
+    sweep = expected.Sweep("T", [0.5, PARAMS.T])
+    found = expected.compare(engine, PROMPTS, PARAMS, ["rheo"], 4, 2, sweep=sweep)
+    alone = expected.compare(engine, PROMPTS, PARAMS, ["rheo"], 4, 2)
+    assert found["strategies"][f"rheo T={PARAMS.T}"] == alone["strategies"]["rheo"]
+    assert found["strategies"]["rheo T=0.5"] != alone["strategies"]["rheo"]
 
 
 def test_autoregressive_has_nothing_to_expect(engine):

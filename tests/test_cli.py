@@ -246,6 +246,18 @@ def test_stop_string_cuts_the_text(answered, capsys):
     assert done.out == text[: text.index(stop)] + "\n"
 
 
+def test_a_sweep_compares_one_strategy_at_several_values(models, capsys):
+    arguments = [*SMALL, "--contexts", "2", "--draws", "1", "--limit", "2", "--strategies", "rheo"]
+    done = run(capsys, "bench", *models, "--expected", "--sweep", "m=0,1", *arguments, "--json")
+    assert set(json.loads(done.out)["strategies"]) == {"rheo m=0", "rheo m=1"}
+
+
+@pytest.mark.parametrize("sweep", ["m=0,9", "m=x", "seed=1", "m"])
+def test_a_sweep_that_cannot_be_is_one_sentence(models, sweep):
+    done = rheo("bench", *models, "--expected", "--sweep", sweep, *SMALL)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
 def test_audit_reproduces_the_vectors(capsys):
     done = run(capsys, "audit", str(VECTORS))
     found = [json.loads(line) for line in done.out.splitlines()]
