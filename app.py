@@ -1,27 +1,31 @@
 """RheoScope's page: `python app.py [--host HOST] [--port PORT]`.
 
-Wiring only: pages -> gr.Blocks -> launch. The model loads behind the page.
+Wiring only: settings -> pages -> gr.Blocks -> launch. The model loads behind the page.
 """
 
 import argparse
 import os
+import sys
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "100")  # it keeps a record of every event
 os.environ.setdefault("NO_PROXY", "127.0.0.1,localhost")  # launch looks at its own address
 
 import gradio as gr
 
-from rheo.catalogue import DEFAULT
-from visual import host, strings
+from rheo import settings
+from rheo.errors import RheoError
+from rheo.settings import Settings
+from visual import host, server, strings
 from visual.pages import dilemma, playground
 from visual.pages.models import MODELS
 from visual.theme import theme
 
-QUEUE = 16  # visitors that may wait for the model
 SESSIONS = 100  # visitors whose last run is kept
+THREADS = 40  # for quick answers, besides one for each visitor who waits for the model
 
 if os.getenv("SPACES_ZERO_GPU"):  # there a model must be loaded before the page is served
-    MODELS.want(DEFAULT, wait=True)
+    MODELS.want(settings.current().pair, wait=True)
 
 
 def page() -> gr.Blocks:
@@ -34,37 +38,55 @@ def page() -> gr.Blocks:
                 playground.build(status)
             with gr.Tab(strings.PAGES["dilemma"], id="dilemma-page"):
                 dilemma.build()
-    return blocks.queue(max_size=QUEUE, api_open=False)
+    return blocks.queue(max_size=settings.current().queue + THREADS, api_open=False)
 
 
-def launch(blocks: gr.Blocks, server: str | None, port: int | None) -> None:
+def launch(blocks: gr.Blocks, wanted: Settings) -> None:
     """Serve, without blocking. Nothing is kept, shared or sent to another host."""
+    closed = {"openapi_url": None, "docs_url": None, "redoc_url": None}
     blocks.launch(
-        server_name=server,
-        server_port=port,
+        server_name=wanted.host,
+        server_port=wanted.port,
+        root_path=wanted.root_path,
         prevent_thread_lock=True,
         theme=theme(),
         css_paths=list(host.STYLES),
         run_history=False,
         ssr_mode=False,
+        share=False,
         show_error=False,
         enable_monitoring=False,
         footer_links=[],
         state_session_capacity=SESSIONS,
+        max_threads=THREADS + wanted.queue,
         max_file_size="100kb",
-        app_kwargs={"openapi_url": None, "docs_url": None, "redoc_url": None},
+        app_kwargs={"middleware": server.middleware(wanted), **closed},
     )
 
 
-def main() -> None:
-    """Open the page first, then load the model."""
-    parser = argparse.ArgumentParser(description=strings.TAGLINE)
+def arguments() -> argparse.Namespace:
+    """What was typed; every other setting is an environment variable."""
+    parser = argparse.ArgumentParser(
+        description=strings.TAGLINE,
+        epilog=f"environment variables:\n{settings.listing()}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--host", help="address to listen on (default: this machine only)")
-    parser.add_argument("--port", type=int, help="port (default: the first free one from 7860)")
-    asked = parser.parse_args()
+    parser.add_argument("--port", help="port (default: the first free one from 7860)")
+    parser.add_argument("--root-path", help="the path that a proxy in front cuts off")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Open the page first, then load the model. A setting without sense ends it with code 2."""
+    try:
+        wanted = settings.configure(**vars(arguments()))
+    except RheoError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
     blocks = page()
-    launch(blocks, asked.host, asked.port)
-    MODELS.want(DEFAULT)
+    launch(blocks, wanted)
+    MODELS.want(wanted.pair)
     blocks.block_thread()
 
 

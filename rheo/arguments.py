@@ -46,6 +46,7 @@ def parser() -> argparse.ArgumentParser:
     _add_generate(_command(commands, "generate", "Answer one prompt, streaming the text."))
     _add_audit(_command(commands, "audit", "Compute the exact law of a round in small worlds."))
     _add_bench(_command(commands, "bench", "Measure strategies side by side on prompts."))
+    _add_gallery(_command(commands, "gallery", "Record the runs that the page shows."))
     from rheo.training_cli import add_corpus, add_train  # which takes its types from here
 
     add_corpus(_command(commands, "corpus", "Let a target write the corpus of its draft head."))
@@ -177,6 +178,14 @@ def _add_bench(command: argparse.ArgumentParser) -> None:
     _add_measures(command)
     _add_models(command)
     _add_decoding(command)
+
+
+def _add_gallery(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    text = "folder of the traces and of their index.json"
+    add("--out", type=Path, required=True, metavar="FOLDER", help=text)
+    add("--only", metavar="NAME", help="record the group of this run alone")
+    _add_models(command)
 
 
 def _add_measures(command: argparse.ArgumentParser) -> None:

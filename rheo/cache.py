@@ -49,6 +49,7 @@ class KVCache(Cache):
         self.bucket = bucket
         self.capacity = self.length = self.scratch = 0
         self._start = self._stop = self._columns = 0
+        self._slots: Tensor | None = None
         self._buffers: list[Tensor] = []  # one a device
         self._rows: list[tuple[Tensor, Tensor]] = []  # a layer's keys, values: views of its buffer
 
@@ -62,7 +63,7 @@ class KVCache(Cache):
         self.length = self.scratch = 0
         if capacity <= self.capacity:
             return
-        self._buffers, self._rows = [], []  # freed before the larger ones are taken
+        self.free()  # before the larger ones are taken
         self.capacity = -(-capacity // self.bucket) * self.bucket
         slots: dict[torch.device, Tensor] = {}
         for device in dict.fromkeys(self.devices):
@@ -75,6 +76,11 @@ class KVCache(Cache):
         for device in self.devices:
             layer = next(layers_of[device])  # (2, heads, capacity, width)
             self._rows.append((layer[0:1], layer[1:2]))
+
+    def free(self) -> None:
+        """Lets go of the buffers, and of what is in them."""
+        self.capacity = self.length = self.scratch = 0
+        self._buffers, self._rows = [], []
 
     def begin(self, rows: int, masked: bool = False) -> int:
         """Announces a forward pass of `rows` rows after the filled ones.
@@ -90,15 +96,28 @@ class KVCache(Cache):
         if self._stop > self.capacity:
             raise ValueError(f"{self._stop} rows exceed the reserved capacity of {self.capacity}")
         self._columns = -(-self._stop // self.bucket) * self.bucket if masked else self._stop
+        self._slots = None
         return self._columns
+
+    def places(self) -> Tensor:
+        """The announced pass's rows (rows,) int64: what `write_at` takes."""
+        return torch.arange(self._start, self._stop, device=self.devices[0])
+
+    def write_at(self, slots: Tensor) -> None:
+        """The announced pass writes at these rows, whose numbers only the device knows."""
+        self._slots = slots
 
     def update(
         self, key_states: Tensor, value_states: Tensor, layer_idx: int, *args, **kwargs
     ) -> tuple[Tensor, Tensor]:
         """Called by each layer: writes (1, heads, rows, width), returns views, no copy."""
         keys, values = self._rows[layer_idx]
-        keys[:, :, self._start : self._stop].copy_(key_states)
-        values[:, :, self._start : self._stop].copy_(value_states)
+        if self._slots is None:
+            keys[:, :, self._start : self._stop].copy_(key_states)
+            values[:, :, self._start : self._stop].copy_(value_states)
+        else:
+            keys.index_copy_(2, self._slots, key_states)
+            values.index_copy_(2, self._slots, value_states)
         return keys[:, :, : self._columns], values[:, :, : self._columns]
 
     def rows(self, layer: int) -> tuple[Tensor, Tensor]:

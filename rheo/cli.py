@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the exit code is 0, 2 after a sentence on stderr, or 130 after Ctrl-C."""
     args = parser().parse_args(argv)
     commands = {"fetch": fetch, "generate": generate, "audit": audit, "bench": bench}
-    commands |= {"corpus": training_cli.corpus, "train": training_cli.train}
+    commands |= {"corpus": training_cli.corpus, "train": training_cli.train, "gallery": gallery}
     try:
         return commands[args.command](args) or 0
     except RheoError as error:
@@ -100,6 +100,18 @@ def bench(args: argparse.Namespace) -> None:
         _print_json(result)
     else:
         print(text)
+
+
+def gallery(args: argparse.Namespace) -> None:
+    """Record the shipped runs, and say what each shows."""
+    from rheo.gallery import record
+
+    if not args.out.is_dir():
+        raise RheoError(f"There is no folder {args.out} to record the gallery into.")
+    with _quiet_stdout():
+        engine = _engine(args)
+    for line in record(engine, args.out, args.only):
+        print(line, flush=True)
 
 
 def _measure(args: argparse.Namespace, strategies: list[str], prompts: list) -> tuple[dict, str]:

@@ -15,6 +15,7 @@ from rheo.draft.fit import warn_if_unfit
 from rheo.draft.lm import LMDraft
 from rheo.errors import RheoError
 from rheo.fetch import Paths, Progress, ensure, quiet
+from rheo.machine import check_fit
 from rheo.params import DecodeParams
 from rheo.target import Target
 from rheo.trace import Run
@@ -58,11 +59,12 @@ class Engine:
             dtype: default bfloat16 on CUDA, float32 on a CPU.
 
         Raises:
-            RheoError: see `fetch.ensure`, `Target.load`, `Eagle3.load`; or no memory left.
+            RheoError: see `fetch.ensure`, `Target.load`, `Eagle3.load`; or too little memory.
         """
         chosen = pair(name) if isinstance(name, str) else name
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         paths = ensure(chosen, progress)
+        check_fit(chosen.name, [paths.target, paths.draft], torch.device(device), dtype)
         progress("Loading the target", None)
         try:
             target = Target.load(str(paths.target), device=device, dtype=dtype)
@@ -85,7 +87,9 @@ class Engine:
         target.reset(len(ids))
         positions = torch.arange(len(ids), device=target.device)
         logits, features = target.verify(ids, positions)
-        target.drop()
+        # not kept for the first run: a process that is forked off would get the views and the
+        # buffers of the cache as copies of their own, if its GPU is only lent (ZeroGPU)
+        target.cache.free()
         return self.draft.agreement(ids, features[:-1], logits)
 
     def decode(
@@ -107,6 +111,33 @@ class Engine:
             raise RheoError(f"Token ids go from 0 to {self.target.vocab_size - 1}.")
         return Decoding(self.target, self.draft, params, ids, stop, self._lock)
 
+    def fit(self, prompt: str, new_tokens: int, most: int) -> tuple[str, int, int]:
+        """The end of `prompt` that can be decoded, how many tokens it has, and how many there were.
+
+        A prompt of up to `most` tokens that the context holds is left as it is. From a longer one
+        the beginning is cut off, so that `new_tokens` have room behind it, if need be half the
+        context.
+        """
+        target = self.target
+        length = len(target.encode(prompt))
+        if length <= most and length < target.context:
+            return prompt, length, length
+        most = min(most, target.context - min(new_tokens, target.context // 2))
+        plain = target.encode(prompt, raw=True)
+        kept, over = min(most, len(plain)), 1
+        while over > 0 and kept > 0:  # what the template adds is known once it is filled in
+            end = target.decode(plain[-kept:]).lstrip("\ufffd")  # half a character
+            over = len(target.encode(end)) - most
+            kept -= max(over, 0)
+        return end, kept, length
+
+    def rest(self) -> None:
+        """Give the memory of the last run back; models and weights stay."""
+        self.target.cache.free()
+        self.draft.reset(1, 1)
+        if self.target.device.type == "cuda":
+            torch.cuda.empty_cache()
+
     def run(self, decoding: Decoding, prompt: str) -> Run:
         """Everything decoded so far, as a trace. Raises RheoError where there is no token yet."""
         if decoding.first is None:
@@ -126,9 +157,10 @@ class Engine:
             dtype=str(self.target.dtype).removeprefix("torch."),
             versions={
                 "rheoscope": __version__,
-                "torch": torch.__version__,
+                "torch": str(torch.__version__),  # it is a class of torch's own
                 "transformers": transformers.__version__,
                 "threads": str(torch.get_num_threads()),
+                **self._graphs(),
             },
             params=decoding.params.as_dict(),
             prompt=prompt,
@@ -139,6 +171,12 @@ class Engine:
             text=decoding.text,
             tokens={token: self.target.token_text(token) for token in sorted(seen)},
         )
+
+    def _graphs(self) -> dict[str, str]:
+        """What became of CUDA graphs, where anybody asked for them."""
+        halves = {"target graphs": self.target, "draft graphs": self.draft}
+        found = {name: getattr(half, "graphs", None) for name, half in halves.items()}
+        return {name: graphs.note for name, graphs in found.items() if graphs and graphs.note}
 
 
 def _load_draft(chosen: Pair, paths: Paths, target: Target) -> Draft:

@@ -6,7 +6,6 @@ Hub, a folder. Whatever goes wrong is one sentence.
 
 import errno
 import json
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from tqdm import tqdm
 from rheo.catalogue import ASSETS, Folder, Hub, Pair, Source, pair
 from rheo.errors import RheoError
 from rheo.package import STILL, Progress, from_package
+from rheo.settings import home
 
 _HUB_FILES = ["*.json", "*.txt", "*.model", "*.jinja", "tokenizer*"]
 
@@ -34,13 +34,6 @@ class Paths:
 
 def quiet(stage: str, done: float | None) -> None:
     """The progress of someone who does not want to know."""
-
-
-def home() -> Path:
-    """Where converted weights live: `RHEO_HOME`, else `rheoscope` in the user's cache folder."""
-    if chosen := os.environ.get("RHEO_HOME"):
-        return Path(chosen).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rheoscope"
 
 
 def ensure(chosen: Pair | str, progress: Progress = quiet) -> Paths:

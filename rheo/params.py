@@ -67,7 +67,8 @@ class DecodeParams:
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
             raise RheoError(
-                f"There is no strategy {self.strategy!r}: choose one of {', '.join(STRATEGIES)}."
+                f"There is no strategy {_shown(self.strategy)}: choose one of "
+                f"{', '.join(STRATEGIES)}."
             )
         for name in RANGES:
             object.__setattr__(self, name, _number(name, getattr(self, name)))
@@ -122,9 +123,7 @@ def _number(name: str, value: Any) -> float | int | None:
         return None
     low, high = RANGES[name]
     kind = "number" if name in REAL else "whole number"
-    huge = type(value) is int and abs(value) >= 2**64  # Python may refuse to print it
-    shown = "a number this large" if huge else repr(str(value)[:40])
-    sentence = f"{name} must be a {kind} from {low:g} to {high:g}, not {shown}."
+    sentence = f"{name} must be a {kind} from {low:g} to {high:g}, not {_shown(value)}."
     if isinstance(value, bool) or not hasattr(value, "__float__") or isinstance(value, str):
         raise RheoError(sentence)
     try:
@@ -134,3 +133,12 @@ def _number(name: str, value: Any) -> float | int | None:
     if not math.isfinite(real) or not low <= value <= high or (name not in REAL and real % 1):
         raise RheoError(sentence)
     return real if name in REAL else int(value)
+
+
+def _shown(value: Any) -> str:
+    """A wrong value, short enough for a sentence."""
+    if isinstance(value, str | float | bool | None):
+        return repr(value[:40] if isinstance(value, str) else value)
+    if isinstance(value, int) and abs(value) < 2**64:  # Python may refuse to print a larger one
+        return repr(str(value))
+    return "a number this large" if isinstance(value, int) else f"a {type(value).__name__}"

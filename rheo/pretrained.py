@@ -1,6 +1,9 @@
 """Pretrained causal LMs: loading them, and refusing what a tree mask would get wrong."""
 
+import os
+
 import torch
+from safetensors import SafetensorError
 from torch import nn
 from transformers import (
     AutoConfig,
@@ -28,6 +31,9 @@ def load_pretrained(
     if dtype is None:
         dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
     access = {"token": token, "trust_remote_code": False}
+    # A ZeroGPU Space lends its GPU later and pretends until then, to one thread only: transformers
+    # places weights from threads of its own, so they are moved there afterwards, from this one.
+    later = bool(os.getenv("SPACES_ZERO_GPU"))
     try:
         config = AutoConfig.from_pretrained(folder_or_id, **access)
         tokenizer = AutoTokenizer.from_pretrained(folder_or_id, **access)
@@ -37,16 +43,23 @@ def load_pretrained(
             dtype=dtype,
             attn_implementation=attn,
             use_safetensors=True,
-            device_map="auto" if too_large(config, dtype, device) else {"": device},
+            device_map=_places(config, dtype, torch.device("cpu") if later else device),
             **access,
         )
-    except (OSError, ValueError, KeyError) as error:
+    except torch.OutOfMemoryError:
+        raise
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         reason = str(error).strip().split("\n")[0].rstrip(".")
         raise RheoError(
             f"The target {folder_or_id} could not be loaded ({reason}); recorded runs still play, "
             "and a folder with config.json, a tokenizer and .safetensors weights works offline."
         ) from error
-    return model, tokenizer
+    return model.to(device) if later else model, tokenizer
+
+
+def _places(config: PreTrainedConfig, dtype: torch.dtype, device: torch.device) -> str | dict:
+    """One device for all weights, or transformers' own spread over all GPUs."""
+    return "auto" if too_large(config, dtype, device) else {"": device}
 
 
 def check_supported(model: PreTrainedModel) -> None:

@@ -9,6 +9,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from rheo.cache import BUCKET, KVCache
 from rheo.errors import RheoError
+from rheo.graphs import Graphs
 from rheo.pretrained import check_supported, eos_ids, execution_device, load_pretrained
 from rheo.text import TokenText
 
@@ -62,6 +63,7 @@ class Target:
         if bucket is None:
             bucket = BUCKET if self.device.type == "cuda" else 1
         self.cache = KVCache(places, config.num_key_value_heads, width, self.dtype, bucket)
+        self.graphs = Graphs(self._tree_step, self.device) if len(set(places)) == 1 else None
         self._captured: dict[int, Tensor] = {}
         self._hooks: list[torch.utils.hooks.RemovableHandle] = []
         self.tap(feature_layers or ())
@@ -109,6 +111,7 @@ class Target:
     def tap(self, feature_layers: Sequence[int]) -> None:
         """Return these hidden states from now on, in this order, instead of the former ones."""
         self.close()
+        self._forget_graphs()  # they return the former ones
         self.feature_layers = tuple(feature_layers)
         self._hooks = [self._tap(index) for index in self.feature_layers]
 
@@ -126,7 +129,14 @@ class Target:
     @torch.inference_mode()
     def reset(self, capacity: int) -> None:
         """Forgets everything; room for `capacity` rows, scratch included."""
+        before = self.cache.capacity
         self.cache.reserve(capacity)
+        if self.cache.capacity != before:
+            self._forget_graphs()  # they write into the former buffers
+
+    def _forget_graphs(self) -> None:
+        if self.graphs is not None:
+            self.graphs.clear()
 
     def drop(self) -> None:
         """Forgets the scratch rows."""
@@ -149,9 +159,9 @@ class Target:
         for part in ids.split(chunk):
             start, rows = self.cache.length, part.numel()
             positions = torch.arange(start, start + rows, device=self.device)
-            logits = self._forward(part, positions, None, logits_to_keep=1)
+            logits, taken = self._forward(part, positions, None, logits_to_keep=1)
             self.cache.keep(rows)
-            features.append(self._take_features())
+            features.append(taken)
         return logits[-1], torch.cat(features) if self.feature_layers else None
 
     @torch.inference_mode()
@@ -173,9 +183,9 @@ class Target:
             ValueError: `reset` reserved too few rows.
         """
         self.cache.drop()
-        logits = self._forward(tokens, positions, mask)
+        logits, features = self._forward(tokens, positions, mask)
         self.cache.end(tokens.numel())
-        return logits, self._take_features()
+        return logits, features
 
     @torch.inference_mode()
     def grow(self, tokens: Tensor, positions: Tensor, mask: Tensor) -> Tensor:
@@ -188,15 +198,14 @@ class Target:
         Returns:
             Logits (n, V) of the new rows.
         """
-        logits = self._forward(tokens, positions, mask)
+        logits, _ = self._forward(tokens, positions, mask)
         self.cache.end(tokens.numel())
-        self._captured.clear()
         return logits
 
     def _forward(
         self, tokens: Tensor, positions: Tensor, mask: Tensor | None, logits_to_keep: int = 0
-    ) -> Tensor:
-        """Logits (n or kept, V); the rows are written behind the filled ones."""
+    ) -> tuple[Tensor, Tensor | None]:
+        """Logits (n or kept, V) and features; the rows are written behind the filled ones."""
         rows = tokens.numel()
         if mask is None and rows > 1 and self.cache.filled:
             mask = torch.ones(rows, rows, dtype=torch.bool, device=self.device).tril()
@@ -204,9 +213,28 @@ class Target:
         # chunk, which transformers runs as plain causal attention.
         masked = mask is not None and not (rows == 1 and not self.cache.scratch)
         columns = self.cache.begin(rows, masked)
+        spread = self._spread(mask, columns) if masked else None
+        if masked and not logits_to_keep and self.graphs is not None and self.graphs.capture:
+            logits, *features = self.graphs(tokens, positions, spread, self.cache.places())
+            return logits, features[0] if features else None
+        logits = self._call(tokens, positions, spread, logits_to_keep)
+        return logits, self._take_features()
+
+    def _tree_step(
+        self, tokens: Tensor, positions: Tensor, spread: Tensor, slots: Tensor
+    ) -> tuple[Tensor, ...]:
+        """A masked pass for `Graphs`: all that changes from call to call is in a tensor."""
+        self.cache.write_at(slots)
+        logits, features = self._call(tokens, positions, spread), self._take_features()
+        return (logits,) if features is None else (logits, features)
+
+    def _call(
+        self, tokens: Tensor, positions: Tensor, spread: Tensor | None, logits_to_keep: int = 0
+    ) -> Tensor:
+        """The model itself: logits (n or kept, V)."""
         output = self.model(
             input_ids=tokens[None],  # (1, n)
-            attention_mask=self._spread(mask, columns) if masked else None,
+            attention_mask=spread,
             position_ids=positions[None],  # (1, n)
             use_cache=True,
             logits_to_keep=logits_to_keep,

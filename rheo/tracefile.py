@@ -6,6 +6,7 @@ Numbers keep 9 significant digits, which is every bit of a float32 and of a unif
 
 import gzip
 import json
+import math
 import sys
 import zlib
 from dataclasses import fields, is_dataclass
@@ -14,7 +15,8 @@ from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from rheo.errors import RheoError
-from rheo.trace import SCHEMA, VERSION, Round, Run
+from rheo.trace import SCHEMA, VERSION, Run
+from rheo.tracecheck import check
 
 MAX_BYTES = 64 * 2**20  # a trace larger than this unpacked is refused
 FULL = ("mass", "low", "high", "share")  # fields that keep 17 significant digits
@@ -42,12 +44,16 @@ def to_json(record: Any) -> Any:
 def save(run: Run, path: Path | str) -> None:
     """Write .json, or .json.gz by the name; the file appears whole or not at all."""
     path = Path(path)
-    blob = json.dumps(to_json(run), separators=(",", ":"), allow_nan=False).encode()
-    if path.suffix == ".gz":
-        blob = gzip.compress(blob, mtime=0)
+    blob = dumps(run, packed=path.suffix == ".gz")
     part = path.with_name(path.name + ".part")
     part.write_bytes(blob)
     part.replace(path)
+
+
+def dumps(run: Run, packed: bool) -> bytes:
+    """What `save` writes."""
+    blob = json.dumps(to_json(run), separators=(",", ":"), allow_nan=False).encode()
+    return gzip.compress(blob, mtime=0) if packed else blob
 
 
 def load(path: Path | str) -> Run:
@@ -63,13 +69,16 @@ def load(path: Path | str) -> Run:
     return loads(blob)
 
 
-def loads(blob: bytes) -> Run:
-    """`load` from bytes, packed or not."""
+def loads(blob: bytes, most: int = MAX_BYTES) -> Run:
+    """`load` from bytes, packed or not; `most` of them unpacked."""
     try:
         if blob[:2] == b"\x1f\x8b":
-            blob = zlib.decompressobj(31).decompress(blob, MAX_BYTES + 1)
-        if len(blob) > MAX_BYTES:
-            raise RheoError(f"This trace is larger than {MAX_BYTES >> 20} MB and was not opened.")
+            unpacker = zlib.decompressobj(31)
+            blob = unpacker.decompress(blob, most + 1)
+            if not unpacker.eof and len(blob) <= most:
+                raise ValueError("it ends in the middle")
+        if len(blob) > most:
+            raise RheoError(f"This trace is larger than {most >> 20} MB and was not opened.")
         data = json.loads(blob, parse_constant=_no_constant)
     except (ValueError, zlib.error, RecursionError) as error:
         raise RheoError(f"This file is not a trace: {error}.") from None
@@ -80,8 +89,7 @@ def loads(blob: bytes) -> Run:
             f"This trace has version {str(data.get('version'))[:20]}; this program reads {VERSION}."
         )
     run = _build(Run, data, "trace")
-    for r in run.rounds:
-        _check_round(r)
+    check(run)
     return run
 
 
@@ -101,6 +109,8 @@ def _build(kind: Any, value: Any, where: str) -> Any:
             return value
     elif origin is UnionType:
         return None if value is None else _build(args[0], value, where)
+    elif origin is tuple and isinstance(value, list) and _plain(args[0], value):
+        return tuple(value)
     elif origin is tuple and isinstance(value, list):
         return tuple(_build(args[0], v, f"{where}[{i}]") for i, v in enumerate(value))
     elif origin is dict and isinstance(value, dict):
@@ -111,13 +121,31 @@ def _build(kind: Any, value: Any, where: str) -> Any:
             raise RheoError(f"The trace is broken: {where} has a key that is no id.") from None
     elif kind is float and type(value) in (int, float) and abs(value) <= sys.float_info.max:
         return float(value)
-    elif kind in (int, str, bool) and type(value) is kind and (kind is not int or _small(value)):
+    elif kind in (int, str, bool) and type(value) is kind and _sound(value):
         return value
     raise RheoError(f"The trace is broken: {where} is {_short(value)}.")
 
 
+def _plain(kind: Any, values: list) -> bool:
+    """Whether all are the numbers they should be: most of a trace, without a place for each."""
+    if kind is float:
+        return all(type(x) is float and math.isfinite(x) for x in values)
+    return kind is int and all(type(x) is int and _small(x) for x in values)
+
+
 def _small(value: int) -> bool:
     return abs(value) < 2**63
+
+
+def _sound(value: int | str) -> bool:
+    """Whether it can be written again: JSON may hold halves of characters and any number."""
+    if isinstance(value, int):
+        return _small(value)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _short(value: Any) -> str:
@@ -140,26 +168,3 @@ def _build_record(kind: Any, value: Any, where: str) -> Any:
     except TypeError:
         absent = [f.name for f in fields(kind) if f.name not in {**optional, **built}]
         raise RheoError(f"The trace is broken: {where} lacks {absent[0]!r}.") from None
-
-
-def _check_round(r: Round) -> None:
-    """Indices point where they may: parents before children, steps at children that exist."""
-    where = f"The trace is broken: round {r.index}"
-    if not r.nodes or r.nodes[0].parent != -1 or r.nodes[0].kind != "root":
-        raise RheoError(f"{where} does not begin with its root.")
-    for i, node in enumerate(r.nodes[1:], start=1):
-        if not 0 <= node.parent < i or node.depth != r.nodes[node.parent].depth + 1:
-            raise RheoError(f"{where}, node {i} does not come after its parent.")
-    count = len(r.nodes)
-    children = [s.child for v in r.visits for s in v.steps if s.child is not None]
-    children += [e.node for e in r.emitted if e.node is not None]
-    if not all(0 <= i < count for i in [*children, *(v.node for v in r.visits)]):
-        raise RheoError(f"{where} points at a node that it does not have.")
-    for visit in r.visits:
-        columns = (visit.ids, visit.p, visit.q, *visit.q_tilde)
-        if len({len(c) for c in columns}) > 1 or len(visit.outside_ids) != len(visit.outside_p):
-            raise RheoError(f"{where} has a visit whose columns differ in length.")
-        probes = sum(step.rule == "probe" for step in visit.steps)
-        tested = {step.token for step in visit.steps if step.rule == "sibling"}
-        if probes > len(visit.q_tilde) or not tested <= set(visit.ids):
-            raise RheoError(f"{where} has a step at a token that its visit does not have.")

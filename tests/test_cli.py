@@ -172,7 +172,9 @@ def test_a_bad_value_as_a_process(models):
     assert done.stderr == ("m = 10 leaves no slot for the probe: choose m from 0 to K - 1 = 9.\n")
 
 
-@pytest.mark.parametrize("command", [[], ["generate"], ["bench"], ["fetch"], ["audit"]])
+@pytest.mark.parametrize(
+    "command", [[], ["generate"], ["bench"], ["fetch"], ["audit"], ["gallery"]]
+)
 def test_help_needs_no_heavy_import(command):
     code = (
         "import sys\nfrom rheo.cli import main\n"
@@ -272,6 +274,12 @@ def test_audit_reproduces_the_vectors(capsys):
 def test_audit_of_no_file_is_one_sentence(capsys):
     done = run(capsys, "audit", "nowhere.jsonl")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+
+
+def test_a_gallery_without_its_folder_is_one_sentence(capsys):
+    done = run(capsys, "gallery", "--out", "nowhere")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "There is no folder nowhere to record the gallery into.\n"
 
 
 def test_fetch_names_the_folders(capsys, monkeypatch, tmp_path):

@@ -16,12 +16,12 @@ PAPER = "#ffffff"  # inside hollow marks
 CLEAR = "rgba(0,0,0,0)"  # plots lie on the page
 
 DETERMINISTIC = "#0072b2"
-PROBE = "#d55e00"
+PROBE = "#c25200"
 FILLER = "#6f747c"
 RESIDUAL = "#b0447f"
 BONUS = "#00795a"
 TARGET = "#1b1c1e"  # p
-DRAFT = "#d58a3c"  # q and q-tilde
+DRAFT = "#a86015"  # q and q-tilde
 
 DARK: dict[str, str] = {
     INK: "#f1f2f4",

@@ -62,7 +62,7 @@ def strip(run: Run, round: Round, node: int, upto: int | None = None) -> go.Figu
     if visit is None:
         return None
     rows = _Strip(run, round, visit).rows(visit.steps[:upto])
-    rows = rows if len(rows) <= ROWS else [rows[0], *rows[1 - ROWS :]]
+    rows = [rows[i] for i in _shown(len(rows))]
     height = PITCH * len(rows) + 4
     return figure(
         [_law(rows), _tests(rows), _uniforms(rows)],
@@ -73,6 +73,26 @@ def strip(run: Run, round: Round, node: int, upto: int | None = None) -> go.Figu
         xaxis={**HIDDEN, "range": [-0.003, 1.003]},
         yaxis={**HIDDEN, "range": [height, 0]},
     )
+
+
+def revealed(run: Run, round: Round, visit: Visit) -> list[int]:
+    """After each step of `visit`, how many rows of its whole strip tell nothing beyond it: a row
+    tells how its draw ended."""
+    strip = _Strip(run, round, visit)
+    shown = _shown(len(strip.rows(visit.steps)))
+    counts, known, over = [], 0, 0
+    for group in draws(visit.steps):
+        over += len(group)
+        # steps that end with a rejection have one row more, for the next draw
+        rows = len(strip.rows(visit.steps[:over])) - (over < len(visit.steps))
+        before, known = known, sum(i < rows for i in shown)
+        counts += [before] * (len(group) - 1) + [known]
+    return counts
+
+
+def _shown(rows: int) -> list[int]:
+    """The first rows and the last ones, where there are many."""
+    return [i for i in range(rows) if i == 0 or i > rows - ROWS]
 
 
 def draws(steps: tuple[Step, ...]) -> list[list[Step]]:

@@ -65,6 +65,25 @@ VIEWER = {
     "previous": "Previous round",
     "next": "Next round",
     "scrub": "Choose a round",
+    "walk": "Steps of this round",
+    "begin": "Step through",
+    "begin_hint": "From the first draft level to the last verdict, one key press a step",
+    "first": "First step",
+    "back": "Previous step",
+    "play": "Play",
+    "play_hint": "Play or pause  Space",
+    "ahead": "Next step",
+    "last": "Last step",
+    "moment": "Choose a step",
+    "guessing": "Guess first",
+    "guessing_hint": "Say accept or reject before each verdict is shown",
+    "guess": "Your guess",
+    "accept": "Accept",
+    "reject": "Reject",
+    "card": "This step",
+    "ranking": "Why this order: the local ranking",
+    "help": "Keys",
+    "close": "Close",
     "large": "Full size",
     "large_hint": "Draw every row high enough for its label; the tree scrolls in its frame",
     "ghosts": "Show pruned",
@@ -72,12 +91,28 @@ VIEWER = {
     "node": "Chosen node",
     "timeline": "The run, round by round",
     "table": "The round as a table",
-    "keys": "Keys: ← → along the walk, [ ] rounds, Home and End first and last round",
+    "keys": "The draft tree. Keys: ← → step, [ ] round, Space play, ? all keys",
 }
+KEYS = (  # of the help dialog
+    ("← →", "previous and next step"),
+    ("Home End", "first and last step"),
+    ("Space", "play or pause"),
+    ("[ ]", "previous and next round"),
+    ("A R", "guess: accept or reject"),
+    ("X", "old and new run, after Run again"),
+    ("?", "this list; Esc closes it"),
+)
 BROWSER = {  # what the host's script says by itself
     "of": "of {count}",
-    "loading": "…",
-    "steps": "What happened here",
+    "here": "{token}, {kind}, level {depth}{verdict}",
+    "step": "step {at} of {count}",
+    "play": "Play",
+    "pause": "Pause",
+    "right": "✓ Right: {verdict}.",
+    "wrong": "✕ Not so: {verdict}.",
+    "score": "{right} of {all} right",
+    "accept": "accepted",
+    "reject": "rejected",
     **{name: globals()[name] for name in ("WAITING", "DRAFTING", "RUNNING", "NO_TREE")},
 }
 LEGEND_KINDS = {
@@ -115,7 +150,7 @@ HOVER_NUMBERS = (
 
 
 def hover(kind: str) -> str:
-    """What plotly shows over a node of this kind; the fields are `tree.ROW`."""
+    """What plotly shows over a node of this kind; the fields are `marks.ROW`."""
     lines = {
         "root": (),
         "ghost": ("proxy %{customdata[3]:.4~g}   pruned",),
@@ -204,7 +239,6 @@ STAGE_LEFT = "{law} · what is left, stretched to 1"
 STAGE_PLAIN = "{law}"
 
 # --- the timeline of a run ---
-TIMELINE = "{glyph} {letter} {origin}"
 TIMELINE_EXPECTED = "━ expected"
 TIMELINE_ROUND = "round"
 TIMELINE_TAU = "τ {tau}"
@@ -221,9 +255,15 @@ COLUMNS = {
     "slot": "slot",
     "depth": "depth",
     "proxy": "proxy",
-    "true": "true",
+    "true": "true (q̃)",
     "p": "target p",
     "accept": "accept",
     "score": "score",
     "verdict": "verdict",
+    "tested": "p when tested",
+    "ratio": "min(1, p / q̃)",
+    "uniform": "u",
+    "low": "from",
+    "high": "to",
+    "left": "mass left",
 }

@@ -176,7 +176,7 @@ def _sibling_sentence(run: Run, step: Step, law: str) -> str:
     if step.low == step.high:
         return strings.NO_MASS_STEP.format(**said)
     holds = strings.HOLDS if step.low <= step.share < step.high else strings.MISSES
-    return strings.SIBLING_STEP.format(**said, **_interval(step), holds=holds)
+    return strings.SIBLING_STEP.format(**said, **interval(step), holds=holds)
 
 
 def _emit_sentence(run: Run, round: Round, visit: Visit, step: Step, law: str) -> str:
@@ -184,11 +184,11 @@ def _emit_sentence(run: Run, round: Round, visit: Visit, step: Step, law: str) -
         return strings.UNSEEN_STEP.format(token=word(run, step.token))
     leaf = all(node.parent != visit.node for node in round.nodes)
     template = strings.BONUS_STEP if leaf else strings.EMIT_STEP
-    return template.format(token=word(run, step.token), law=strings.LAWS[law], **_interval(step))
+    return template.format(token=word(run, step.token), law=strings.LAWS[law], **interval(step))
 
 
-def _interval(step: Step) -> dict[str, str]:
-    """low, high and the share that does or does not fall between them."""
+def interval(step: Step) -> dict[str, str]:
+    """low, high and the share that does or does not fall between them, as a sentence says them."""
     low, high, share, u = ordered([step.low, step.high, step.share, step.uniform])
     shown = strings.SHARE.format(u=u)
     if abs(step.share - step.uniform) > 1e-6:

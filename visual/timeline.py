@@ -1,5 +1,6 @@
 """The run in one figure: what each round emitted, token by token, against what was expected."""
 
+import html
 from typing import Any
 
 import plotly.graph_objects as go
@@ -7,12 +8,12 @@ import plotly.graph_objects as go
 from rheo.trace import Run
 from visual import strings
 from visual.frame import figure, note
-from visual.palette import INK, MARKS, MUTED, ORIGINS, PAPER, WASH
+from visual.palette import INK, MARKS, MUTED, PAPER, WASH
 from visual.text import escape, name
 
 HEIGHT = 190
 WIDE = 40  # rounds up to which a cell has its letter and its gap
-MARGIN = {"l": 30, "r": 46, "t": 26, "b": 24}
+MARGIN = {"l": 30, "r": 46, "t": 8, "b": 24}
 LEGEND = ("deterministic", "probe", "filler", "residual", "bonus")
 
 
@@ -33,9 +34,7 @@ def tau(run: Run) -> go.Figure | None:
     return figure(
         [cell for cell in cells if cell.x] + [_expected(run)],
         HEIGHT,
-        _legend(run),
         margin=MARGIN,
-        bargap=0.12 if len(run.rounds) <= WIDE else 0,
         shapes=[_mean(run.tau, last)],
         annotations=[
             note(strings.TIMELINE_TAU.format(tau=f"{run.tau:.2f}"), last, run.tau, xshift=4),
@@ -59,6 +58,7 @@ def _cells(run: Run, origin: str) -> go.Bar:
         x=[index + 1 for index, _, _ in found],
         y=[1] * len(found),
         base=[place for _, place, _ in found],
+        width=0.86 if few else 1,  # else a trace with few rounds has wider bars than another
         text=mark.letter if few else None,
         textposition="inside",
         insidetextanchor="middle",
@@ -94,20 +94,20 @@ def _expected(run: Run) -> go.Scatter:
     )
 
 
-def _legend(run: Run) -> list[tuple[str, str]]:
-    """The origins that occur, in the colours of their cells."""
+def legend(run: Run) -> str:
+    """The origins that occur, as HTML, which wraps where a figure would clip."""
     seen = {emission.origin for r in run.rounds for emission in r.emitted}
-    words = [
-        (
-            strings.TIMELINE.format(
-                glyph="■", letter=MARKS[origin].letter, origin=strings.ORIGINS[origin]
-            ),
-            MARKS[origin].colour,
-        )
-        for origin in ORIGINS
+    entries = [
+        (origin, f"{MARKS[origin].glyph} {MARKS[origin].letter}", strings.ORIGINS[origin])
+        for origin in LEGEND
         if origin in seen
     ]
-    return [*words, (strings.TIMELINE_EXPECTED, INK)]
+    entries.append(("expected", *strings.TIMELINE_EXPECTED.split(" ", 1)))
+    return "".join(
+        f'<span class="rheo-entry" data-kind="{kind}"><i>{html.escape(sign)}</i>'
+        f"{html.escape(word)}</span>"
+        for kind, sign, word in entries
+    )
 
 
 def _mean(tau: float, last: float) -> dict[str, Any]:

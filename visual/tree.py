@@ -1,12 +1,10 @@
 """A round's draft tree as a plotly figure, left to right, like words on ruled lines.
 
 A leaf's token stands right of it, an inner node's above the line that leads to it, so that a label
-never meets an edge. Shape and colour tell where a node comes from; line, outline and check or cross
-tell the verdict; width grows with the target's p.
+never meets an edge. Nothing moves while a reader steps: every trace stands where it stands at the
+end, and shows in its own frames (`moments`).
 """
 
-import math
-from collections import defaultdict
 from typing import Any
 
 import networkx as nx
@@ -14,32 +12,17 @@ import plotly.graph_objects as go
 
 from rheo.trace import Round, Run
 from visual import graph as graphs
-from visual import layout, palette, strings, text
-from visual.palette import CLEAR, FAINT, INK, MARKS, MUTED
+from visual import layout, lines, marks, moments, palette, strings, text
+from visual.lines import BUS
+from visual.marks import FADED, GLYPHS
+from visual.moments import Moments
+from visual.palette import CLEAR, INK, MUTED
+from visual.scatter import Place, scatter, short
 
-BUS = 0.14  # of a column: where the lines to the children part
 CLOSE = 0.6  # the row of a leaf that the walk never came to
 ALONE = 2.0  # times as high: the row of an only child
-GLYPHS = 10  # a longer label is cut; the hover has all of it
-GLYPH = 7.3  # pixels of one
+GLYPH = 7.3  # pixels of one glyph of a label
 FRAME = 560  # pixels that the tree's frame has at least, but on a phone
-WIDTHS = (0.75, 1.5, 2.5)  # pixels, by the root of p
-THICK = 3.0  # the accepted path
-SIZES = {"root": 11, "deterministic": 8, "probe": 10, "filler": 8, "residual": 12, "bonus": 12}
-SIZES["ghost"] = 6
-GHOST = palette.Mark("", "circle-open", "○", MUTED)
-DIGITS = 4  # significant, of the numbers behind a mark
-ROW = ("node", "token", "verdict", "proxy", "true", "p", "accept", "slot")
-EDGES = {  # verdict -> (colour, dash)
-    "accept": (INK, "solid"),
-    "emit": (INK, "solid"),
-    "reject": (MUTED, "dash"),
-    "unreached": (MUTED, "solid"),
-    "unvisited": (FAINT, "solid"),
-    "ghost": (FAINT, "dot"),
-}
-FADED = ("unvisited", "ghost")
-Place = tuple[float, float]
 AXIS = {"showgrid": False, "zeroline": False, "showline": False}
 LAYOUT = {  # of every round
     "template": {},
@@ -63,32 +46,23 @@ def drawing(run: Run, round: Round, ghosts: bool = False) -> dict[str, Any]:
     """The JSON of `figure`, made without plotly's validation: twenty times faster, so that a live
     run is not held up.
 
-    Traces: "edge VERDICT WIDTH" for the lines; two a kind ("root", "deterministic", "probe",
-    "filler", "residual" or "bonus", "ghost"), one of them for nodes the walk never came to, whose
-    `customdata` rows are `ROW`; "pruned" where children were pruned and `ghosts` is off; "chosen",
-    the ring around the chosen node, which the host moves.
+    Traces: "edge VERDICT WIDTH" for the lines; one or more a kind ("root", "deterministic",
+    "probe", "filler", "residual" or "bonus", "ghost") for the nodes as they end, whose `customdata`
+    rows are `marks.ROW`; "waiting" for children before their verdict; "pruned" where children were
+    pruned and `ghosts` is off; "chosen", the ring around the chosen node, which the host moves.
+
+    A trace that does not stand in all frames has the `meta` [from, until): frame numbers of
+    `moments`, until None to the end. What stands in the last frame is opaque.
     """
-    graph = graphs.of(round, ghosts)
+    graph, when = graphs.of(round, ghosts), moments.of(round)
     place = places(graph)
     traces = [
-        *_edges(graph, place),
-        *_nodes(graph, place, run),
-        *([] if ghosts else [_pruned(graph, place, round)]),
+        *lines.traces(graph, place, when),
+        *marks.traces(graph, place, when, run),
+        *([] if ghosts else _pruned(graph, place, round, when)),
         _chosen(place[default_node(round)]),
     ]
     return {"data": traces, "layout": _layout(run, round, place)}
-
-
-def defaults(name: str) -> dict[str, Any]:
-    """What all traces of this name share; on its way to the browser a trace goes without."""
-    if name in SIZES:
-        return {"type": "scatter", "mode": "markers+text", "hovertemplate": strings.hover(name)}
-    mode = "markers" if name == "chosen" else "lines"
-    return {"type": "scatter", "mode": mode, "hoverinfo": "skip"}
-
-
-def _scatter(name: str, **attributes: Any) -> dict[str, Any]:
-    return {"name": name, **defaults(name), **attributes}
 
 
 def places(graph: nx.DiGraph) -> dict[Any, Place]:
@@ -127,106 +101,9 @@ def label(run: Run, round: Round) -> str:
     )
 
 
-def _edges(graph: nx.DiGraph, place: dict[Any, Place]) -> list[dict[str, Any]]:
-    """Lines that leave a parent, part at the bus and run under the child's label."""
-    lines: dict[tuple[str, float], list[Place | None]] = defaultdict(list)
-    for parent in graph:
-        styles = {}
-        for child in graph.successors(parent):
-            node = graph.nodes[child]
-            styles[child] = node["verdict"], _width(node)
-            (x0, y0), (x1, y1) = place[parent], place[child]
-            lines[styles[child]] += [(x0 + BUS, y0), (x1, y1), None]
-        if styles:  # all children share the way to the bus: it looks like the best of them
-            (x0, y0), best = place[parent], min(styles.values(), key=_rank)
-            lines[best] += [(x0, y0), (x0 + BUS, y0), None]
-    return [
-        _scatter(
-            name=f"edge {verdict} {width}",
-            x=[point and _at(point[0]) for point in lines[verdict, width]],
-            y=[point and _at(point[1]) for point in lines[verdict, width]],
-            line={
-                "color": EDGES[verdict][0],
-                "dash": EDGES[verdict][1],
-                "width": width,
-                "shape": "vh",  # along the bus, then along the row
-            },
-        )
-        for verdict, width in sorted(lines, key=_rank, reverse=True)  # the accepted lines on top
-    ]
-
-
-def _rank(style: tuple[str, float]) -> tuple[int, float]:
-    return list(EDGES).index(style[0]), -style[1]
-
-
-def _at(coordinate: float) -> float:
-    """A coordinate in as few characters as its place needs."""
-    short = round(coordinate, 2)
-    return int(short) if short == int(short) else short
-
-
-def _width(node: dict[str, Any]) -> float:
-    if node["verdict"] in ("accept", "emit"):
-        return THICK
-    share = math.sqrt(node.get("p") or 0.0)
-    return WIDTHS[min(int(share * len(WIDTHS)), len(WIDTHS) - 1)]
-
-
-def _nodes(graph: nx.DiGraph, place: dict[Any, Place], run: Run) -> list[dict[str, Any]]:
-    """One trace a kind, and another for its nodes that the walk never came to."""
-    groups: dict[tuple[str, bool], list[Any]] = defaultdict(list)
-    for name in place:
-        node = graph.nodes[name]
-        groups[node["kind"], node["verdict"] in FADED].append(name)
-    return [
-        _marks(kind, faded, names, graph, place, run) for (kind, faded), names in groups.items()
-    ]
-
-
-def _marks(
-    kind: str, faded: bool, names: list[Any], graph: nx.DiGraph, place: dict[Any, Place], run: Run
-) -> dict[str, Any]:
-    nodes = [graph.nodes[name] for name in names]
-    mark = MARKS.get(kind, GHOST)
-    taken = [2 if node["verdict"] == "accept" else 0 for node in nodes]
-    return _scatter(
-        name=kind,
-        x=[_at(place[name][0]) for name in names],
-        y=[_at(place[name][1]) for name in names],
-        text=[_label(node, run) for node in nodes],
-        textposition=["top left" if graph.out_degree(name) else "middle right" for name in names],
-        textfont={"color": MUTED if faded else INK},
-        customdata=[_row(name, node, run) for name, node in zip(names, nodes, strict=True)],
-        marker={
-            "symbol": mark.symbol,
-            "size": SIZES[kind],
-            "color": mark.colour,
-            "opacity": 0.45 if faded else 1.0,
-            **({"line": {"color": INK, "width": taken}} if any(taken) else {}),
-        },
-    )
-
-
-def _row(name: Any, node: dict[str, Any], run: Run) -> list[Any]:
-    """The numbers behind a mark, in the order of `ROW`."""
-    shown = text.escape(text.name(run, node["token"]))
-    numbers = [_short_number(node.get(key)) for key in ROW[3:7]]
-    return [name, shown, node["verdict"], *numbers, node["slot"]]
-
-
-def _short_number(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.{DIGITS}g}")
-
-
-def _label(node: dict[str, Any], run: Run) -> str:
-    """The token with visible whitespace, cut, and the verdict's sign."""
-    shown = text.escape(text.name(run, node["token"], GLYPHS))
-    sign = {"accept": palette.CHECK, "reject": palette.CROSS}.get(node["verdict"])
-    return f"{shown} {sign}" if sign else shown
-
-
-def _pruned(graph: nx.DiGraph, place: dict[Any, Place], round: Round) -> dict[str, Any]:
+def _pruned(
+    graph: nx.DiGraph, place: dict[Any, Place], round: Round, when: Moments
+) -> list[dict[str, Any]]:
     """A dotted tail under the last kept child, for the siblings that pruning dropped."""
     x: list[float | None] = []
     y: list[float | None] = []
@@ -235,15 +112,17 @@ def _pruned(graph: nx.DiGraph, place: dict[Any, Place], round: Round) -> dict[st
             last = max(place[child][1] for child in graph.successors(parent))
             x += [place[parent][0] + BUS] * 2 + [None]
             y += [last, last + 0.45, None]
+    if when.prune is None:
+        return []
     line = {"color": MUTED, "dash": "dot", "width": 1}
-    return _scatter(name="pruned", x=x, y=y, line=line)
+    return [scatter("pruned", (when.prune, None), x=x, y=y, line=line)]
 
 
 def _chosen(at: Place) -> dict[str, Any]:
-    return _scatter(
-        name="chosen",
-        x=[_at(at[0])],
-        y=[_at(at[1])],
+    return scatter(
+        "chosen",
+        x=[short(at[0])],
+        y=[short(at[1])],
         marker={"symbol": "circle-open", "size": 20, "color": INK, "line": {"width": 1.5}},
     )
 
@@ -258,11 +137,11 @@ def _layout(run: Run, round: Round, place: dict[Any, Place]) -> dict[str, Any]:
         "uirevision": f"round {round.index}",
         "xaxis": {
             **AXIS,
-            "range": [_at(-left), deepest + 0.65],
+            "range": [short(-left), deepest + 0.65],
             "side": "top",
             "tickvals": list(range(deepest + 1)),
             "ticktext": [strings.ROOT, *map(str, range(1, deepest + 1))],
             "tickfont": {"color": MUTED, "size": 11},
         },
-        "yaxis": {**AXIS, "range": [_at(rows + 0.6), -1.1], "showticklabels": False},
+        "yaxis": {**AXIS, "range": [short(rows + 0.6), -1.1], "showticklabels": False},
     }

@@ -10,22 +10,43 @@ from typing import Any
 import plotly.graph_objects as go
 
 from rheo.trace import Round, Run, Visit
-from visual import bars, palette, residual, strings, table, text, timeline, tree
+from visual import (
+    bars,
+    frames,
+    metrics,
+    palette,
+    ranking,
+    residual,
+    strings,
+    strings_replay,
+    table,
+    text,
+    timeline,
+    tree,
+    whatif,
+)
+from visual import strings_metrics as words
+from visual.scatter import SIZES, WAITING, defaults
 
 
 def dumps(message: Any) -> str:
     """Compact JSON; NaN would break the browser's parser and is refused."""
-    return json.dumps(message, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(message, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode(errors="replace").decode()  # half a character would break the whole stream
 
 
 def common() -> dict[str, Any]:
     """What every drawing shares and is sent once."""
     return {
-        "defaults": {name: tree.defaults(name) for name in (*tree.SIZES, "chosen", "")},
+        "defaults": {name: defaults(name) for name in (*SIZES, WAITING, "chosen", "")},
         "layout": tree.LAYOUT,
         "close": tree.CLOSE,
         "dark": palette.DARK,
-        "words": strings.BROWSER,
+        "words": strings.BROWSER | strings_replay.SAVING,
+        "whatif": words.WHATIF["hint"],
+        "pitch": residual.PITCH,
+        "keyed": [list(strings.COLUMNS).index(name) for name in ("step", "node")],
+        "veiled": [strings.COLUMNS[name] for name in ("step", "verdict", *table.TESTED)],
     }
 
 
@@ -39,13 +60,15 @@ def state(run: Run) -> dict[str, Any]:
     """What stands above the tree: prompt, text so far, figures of the run."""
     return {
         "prompt": run.prompt,
+        "note": run.note,
         "transcript": text.transcript(run),
         "metrics": text.summary(run)[:-1],
+        "params": whatif.own(run),
     }
 
 
 def a_round(run: Run, round: Round) -> dict[str, Any]:
-    """A round to step to: its tree, its sentence, and where the walk went."""
+    """A round to step to: its tree, its sentence, where the walk went, and its frames."""
     return {
         "index": round.index,
         "tree": slim(tree.drawing(run, round)),
@@ -53,6 +76,7 @@ def a_round(run: Run, round: Round) -> dict[str, Any]:
         "label": tree.label(run, round),
         "node": tree.default_node(round),
         "walk": [visit.node for visit in round.visits],
+        "frames": frames.of(run, round),
     }
 
 
@@ -60,7 +84,7 @@ def slim(drawing: dict[str, Any]) -> dict[str, Any]:
     """A tree's drawing without what `common` says; the host puts it back."""
     traces = []
     for trace in drawing["data"]:
-        known = tree.defaults(trace["name"])
+        known = defaults(trace["name"])
         traces.append({k: v for k, v in trace.items() if k not in known})
     layout = {k: v for k, v in drawing["layout"].items() if k not in tree.LAYOUT}
     return {"data": traces, "layout": layout}
@@ -78,6 +102,7 @@ def panel(run: Run, round: Round, node: int) -> dict[str, Any]:
         "facts": facts(round, node),
         "note": "" if visit else text.unvisited(run, round, node),
         "steps": _sentences_at(run, round, visit),
+        "ranking": ranking.table(run, round, node),
         "figures": [_plain(figure) for figure in figures if figure is not None],
     }
 
@@ -117,9 +142,11 @@ def _plain(figure: go.Figure) -> dict[str, Any]:
     return json.loads(figure.to_json())
 
 
-def answer(run: Run, asked: dict[str, Any]) -> dict[str, Any]:
-    """What the browser asked for: {"what": "panel" | "ghosts" | "timeline" | "table",
-    "round", "node"}.
+def answer(
+    run: Run, asked: dict[str, Any], machine: metrics.Machine = metrics.ELSEWHERE
+) -> dict[str, Any]:
+    """What the browser asked for: {"what": "panel" | "walk" | "ghosts" | "metrics" | "whatif" |
+    "table", "round", "node"}, for "whatif" also m, T and K.
 
     Nothing in `asked` is trusted: it comes from outside.
 
@@ -134,10 +161,16 @@ def answer(run: Run, asked: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("no such node")
     if what == "panel":
         return panel(run, round, node)
+    if what == "walk":  # all panels that a reader steps through
+        return {str(visit.node): panel(run, round, visit.node) for visit in round.visits}
     if what == "ghosts":
         return slim(tree.drawing(run, round, ghosts=True))
-    if what == "timeline":
-        return _plain(timeline.tau(run))
+    if what == "metrics":
+        drawn = {"timeline": _plain(timeline.tau(run)), "legend": timeline.legend(run)}
+        return {**metrics.box(run, machine), **drawn}
+    if what == "whatif":
+        wanted = (asked.get(key) for key in ("m", "T", "K"))
+        return whatif.block(run, round, node, *wanted, machine.vocabulary)
     if what == "table":
         return _table(run, round)
     raise ValueError("no such view")

@@ -20,6 +20,9 @@ from rheo.draft import descend
 from rheo.draft.fit import choose_embeddings, fit_vocabulary, fuse, rotary
 from rheo.draft.layouts import Checkpoint, read
 from rheo.errors import RheoError
+from rheo.graphs import Graphs
+
+BUCKET = 256  # columns that a CUDA level's attention is rounded up to: few shapes, aligned masks
 
 
 class Eagle3(nn.Module):
@@ -72,6 +75,10 @@ class Eagle3(nn.Module):
         )
         self.norm_before_residual = "norm_before_residual" in config.switches
         self.norm_output = "norm_output" in config.switches
+        device = self.weights["fc"].device
+        self.bucket = BUCKET if device.type == "cuda" else 1
+        self.graphs = Graphs(self._level_step, device)
+        self._keys = self._values = torch.empty(0)
         self.reset(0, 0)
 
     @classmethod
@@ -91,12 +98,14 @@ class Eagle3(nn.Module):
     @torch.inference_mode()
     def reset(self, capacity: int, scratch: int) -> None:
         """Forget the sequence; make room for `capacity` true rows and `scratch` tree rows."""
-        weight, config, rows = self.weights["fc"], self.config, capacity + scratch
+        weight, config, rows = self.weights["fc"], self.config, self._columns(capacity + scratch)
         shape = (config.kv_heads, rows, config.head_dim)
-        self._keys, self._values = weight.new_zeros(shape), weight.new_zeros(shape)
-        positions = torch.arange(rows, device=weight.device)
-        # (rows, hd) each; a level's position is below capacity + levels, so the table suffices
-        self._cos, self._sin = (x[0] for x in self.rotary(weight, positions[None]))
+        if self._keys.shape != shape:
+            self.graphs.clear()  # they write into the former rows
+            self._keys, self._values = weight.new_zeros(shape), weight.new_zeros(shape)
+            positions = torch.arange(rows, device=weight.device)
+            # (rows, hd) each; a level's position is below capacity + levels: the table suffices
+            self._cos, self._sin = (x[0] for x in self.rotary(weight, positions[None]))
         self.length = 0
         self._forget_tree(weight.new_zeros(1, config.hidden))
 
@@ -128,16 +137,35 @@ class Eagle3(nn.Module):
         rows = self._room(self.length + self._mask.shape[1], len(tokens))
         self._mask = descend(self._mask, parents)  # (b, scratch rows with these)
         self._depth += 1
-        a, residual = self._join(tokens, self._hidden[parents])
         # the nodes of a level share one position, counted from the last slot's
         position = slice(self.length - 1 + self._depth, self.length + self._depth)
-        q, k, v = self._project(a, self._cos[position], self._sin[position])
-        self._keys[:, rows], self._values[:, rows] = k, v
-        mask = F.pad(self._mask, (self.length, 0), value=True)  # every true row is an ancestor
-        out = self._finish(residual, self._attend(q, rows.stop, mask))  # (b, d)
+        unseen = self._columns(rows.stop) - rows.stop
+        seen = F.pad(self._mask, (self.length, 0), value=True)  # every true row is an ancestor
+        logits, self._hidden = self.graphs(
+            tokens,
+            self._hidden[parents],
+            self._cos[position],
+            self._sin[position],
+            F.pad(seen, (0, unseen)),  # (b, columns)
+            torch.arange(rows.start, rows.stop, device=tokens.device),
+        )
+        return logits
+
+    def _level_step(
+        self, tokens: Tensor, hidden: Tensor, cos: Tensor, sin: Tensor, seen: Tensor, slots: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """`level` for `Graphs`: logits (b, Vd), and what the next level is fed (b, d).
+
+        Args:
+            hidden: (b, d) of the parents. cos, sin: (1, hd). seen: (b, columns). slots: (b,) rows.
+        """
+        a, residual = self._join(tokens, hidden)
+        q, k, v = self._project(a, cos, sin)
+        self._keys.index_copy_(1, slots, k)
+        self._values.index_copy_(1, slots, v)
+        out = self._finish(residual, self._attend(q, seen.shape[1], seen))  # (b, d)
         normed = self._norm(out, "norm")
-        self._hidden = normed if self.norm_output else out
-        return self._logits(normed)
+        return self._logits(normed), normed if self.norm_output else out
 
     @torch.inference_mode()
     def slots(self, tokens: Tensor, features: Tensor) -> Tensor:
@@ -232,6 +260,9 @@ class Eagle3(nn.Module):
         if "q_norm" in self.weights:
             q, k = self._norm(q, "q_norm"), self._norm(k, "k_norm")
         return _rotate(q, cos, sin), _rotate(k, cos, sin), v
+
+    def _columns(self, rows: int) -> int:
+        return -(-rows // self.bucket) * self.bucket
 
     def _room(self, start: int, count: int) -> slice:
         """The cache rows of the next `count` slots."""

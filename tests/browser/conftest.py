@@ -20,6 +20,7 @@ from tests.visual import sample
 
 ROOT = Path(__file__).parents[2]
 OUTSIDE = re.compile(r"^(https?|wss?)://(?!127\.0\.0\.1[:/])")
+PATIENCE = 1000 * int(os.environ.get("RHEO_PATIENCE", "30"))  # ms until a page is given up
 HARMLESS = (
     "AbortError",
     "Connection errored out",
@@ -99,21 +100,27 @@ def told(response) -> str:
     return f"{request}\n{LOG.read_text(errors='replace')[-3000:]}"
 
 
-@pytest.fixture
-def visit(browser):
-    """Open a page; at the end nothing may have gone wrong in it or have left the machine."""
-    contexts, wrong = [], []
+def stay_inside(context, wrong: list[str]) -> None:
+    """Note in `wrong`, and refuse, every request to another machine."""
 
     def block(route):
         wrong.append(f"request to {route.request.url}")
         route.abort()
 
+    context.route(OUTSIDE, block)
+
+
+@pytest.fixture
+def visit(browser):
+    """Open a page; at the end nothing may have gone wrong in it or have left the machine."""
+    contexts, wrong = [], []
+
     def open_page(address: str, query: str = "?__theme=light", **options):
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 720}, **options})
         contexts.append(context)
-        context.route(OUTSIDE, block)
+        stay_inside(context, wrong)
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("response", lambda r: wrong.append(told(r)) if r.status >= 500 else None)
         page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)

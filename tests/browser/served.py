@@ -17,18 +17,20 @@ from rheo.trace import Run
 from tests.visual import sample
 from visual.pages import models, shelf
 
-ROUND_S = 0.25
+ROUND_S, SLOW_S = 0.25, 2.0  # SLOW_S for a prompt with the word "slow"
 
 
 class Decoding:
     """Rounds of the sample, one every `ROUND_S` seconds."""
+
+    prompt_ids = ()
 
     def __init__(self, run: Run) -> None:
         self.run, self.rounds = run, []
 
     def __iter__(self):
         for round in self.run.rounds:
-            time.sleep(ROUND_S)
+            time.sleep(SLOW_S if "slow" in self.run.prompt else ROUND_S)
             self.rounds.append(round)
             yield round
 
@@ -40,6 +42,12 @@ class Engine:
     """What the page needs of an engine."""
 
     warning = None
+
+    def fit(self, prompt: str, new_tokens: int, most: int) -> tuple[str, int, int]:
+        """Words are the tokens, and a hundred of them fill the context."""
+        words = prompt.split(" ")
+        kept = words[-100:] if len(words) > 100 else words
+        return " ".join(kept), len(kept), len(words)
 
     def decode(self, prompt: str, params) -> Decoding:
         if prompt == "fail":
@@ -54,7 +62,11 @@ class Engine:
 
 
 def load(name: str, progress) -> Engine:
-    """A model that takes a moment."""
+    """A model that takes a moment, or until the file that RHEO_GATE names is there."""
+    gate = os.getenv("RHEO_GATE")
+    while gate and not Path(gate).exists():
+        progress("Loading the target", 0.4)
+        time.sleep(0.1)
     for part in range(5):
         progress("Loading the target", part / 5)
         time.sleep(0.1)

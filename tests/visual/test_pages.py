@@ -74,10 +74,10 @@ def test_the_page_opens_at_a_round_with_an_accepted_probe_if_there_is_one():
     assert lucky and playground.telling(run) in lucky
 
 
-@pytest.mark.parametrize("prompt", ["", "  \n", None, 3, "x" * (session.PROMPT_LIMIT + 1)])
+@pytest.mark.parametrize("prompt", ["", "  \n", None, 3])
 def test_an_unusable_prompt_is_one_sentence(prompt):
     with pytest.raises(RheoError):
-        session._check_prompt(prompt)
+        session.usable(prompt)
 
 
 def test_settings_that_cannot_go_together_are_said_escaped():

@@ -41,6 +41,32 @@ def test_rows_hold_the_numbers_of_the_trace(run):
             assert decided[at]["verdict"] == step.verdict
 
 
+def test_a_verdict_has_its_numbers():
+    """The residuals of the sample by hand: what each rejection of round 0 leaves."""
+    run = by_hand.run()
+    rows = {row["node"]: row for row in table.rows(run, run.rounds[0])}
+    shown = {n: [rows[n][key] for key in table.TESTED] for n in (2, 1, 3, 7, "emit", 4)}
+    assert shown[2] == pytest.approx([0.1, 0.25, 0.611, None, None, 0.5])
+    assert shown[1] == pytest.approx([0.6, None, 0.712, 0.0, 0.6, 0.4])
+    assert shown[3] == [0.5, None, 0.712, 0.6, 0.8, None]
+    assert shown[7] == pytest.approx([0.4, None, 0.653, 0.0, 0.4, 0.6])
+    assert shown["emit"] == [1 / 3, None, 0.653, 0.6, 0.8, None]
+    assert shown[4] == [None] * 6  # never tested
+
+
+def test_the_table_says_all_that_the_steps_say():
+    for run in (by_hand.run(), by_hand.rrsw(), sample.run(3)):
+        for r in run.rounds:
+            decided = {row["step"]: row for row in table.rows(run, r) if row["step"]}
+            steps = [step for visit in r.visits for step in visit.steps]
+            for at, step in enumerate(steps, start=1):
+                row = decided[at]
+                assert row["tested"] == step.p and row["ratio"] == step.ratio
+                assert (row["low"], row["high"]) == (step.low, step.high)
+                assert row["uniform"] == (step.uniform if step.rule == "probe" else step.share)
+                assert (row["left"] is None) == (step.verdict != "reject")
+
+
 def test_csv_reads_back():
     run = by_hand.run()
     rows = table.rows(run, run.rounds[0], ghosts=True)

@@ -1,6 +1,7 @@
 """The timeline holds every token that the rounds emitted, where it came from and when."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -31,17 +32,26 @@ def test_one_cell_a_token(run):
     assert expected["y"] == [r.expected_accepted + 1 for r in run.rounds]
 
 
-def test_tau_and_origins_are_written_at_the_figure():
+def test_tau_stands_at_the_figure_and_the_origins_in_its_legend():
     run = by_hand.run()
     notes = [n["text"] for n in json.loads(timeline.tau(run).to_json())["layout"]["annotations"]]
     assert "τ 2.00" in notes
-    assert [n for n in notes if n[0] == "■"] == [
-        "■ D deterministic",
-        "■ P probe",
-        "■ F filler",
-        "■ R residual",
-        "■ B bonus",
+    shown = re.findall(r'data-kind="(\w+)"><i>(.*?)</i>(\w+)<', timeline.legend(run))
+    assert shown == [
+        ("deterministic", "■ D", "deterministic"),
+        ("probe", "◆ P", "probe"),
+        ("filler", "● F", "filler"),
+        ("residual", "⬢ R", "residual"),
+        ("bonus", "★ B", "bonus"),
+        ("expected", "━", "expected"),
     ]
+    assert "probe" not in timeline.legend(by_hand.rrsw())
+
+
+def test_every_bar_is_as_wide_as_the_others():
+    for run in (by_hand.run(), sample.run(60, R=4)):
+        drawn = data(timeline.tau(run))
+        assert len({trace["width"] for name, trace in drawn.items() if name != "expected"}) == 1
 
 
 def test_nothing_before_the_first_round():

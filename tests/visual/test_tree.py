@@ -9,6 +9,7 @@ import pytest
 
 from tests.visual import sample
 from visual import graph, text, tree, wire
+from visual.marks import GLYPHS, ROW
 
 RUN = sample.run()
 ROUNDS = pytest.mark.parametrize("round", RUN.rounds, ids=lambda r: f"round{r.index}")
@@ -19,7 +20,7 @@ def drawn(figure):
     marks = {}
     for trace in figure["data"]:
         for x, y, row in zip(trace["x"], trace["y"], trace.get("customdata", ()), strict=False):
-            said = dict(zip(tree.ROW, row, strict=True))
+            said = dict(zip(ROW, row, strict=True))
             marks[row[0]] = {**said, "kind": trace["name"], "place": (x, y)}
     return marks
 
@@ -142,7 +143,7 @@ def test_the_ring_starts_where_the_walk_first_met_a_probe():
 def test_labels_are_cut_and_escaped_for_plotly():
     shown = [label for t in tree.drawing(RUN, RUN.rounds[0])["data"] for label in t.get("text", ())]
     assert shown and not any("<" in label for label in shown)
-    assert max(len(html.unescape(label)) for label in shown) <= tree.GLYPHS + 2
+    assert max(len(html.unescape(label)) for label in shown) <= GLYPHS + 2
 
 
 def test_an_answer_to_a_bad_question_is_refused():

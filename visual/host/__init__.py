@@ -11,13 +11,30 @@ from string import Template
 import gradio as gr
 import plotly
 
-from visual import strings
+from visual import strings, strings_address
+from visual import strings_replay as replay
 from visual.palette import MARKS
 
 HERE = Path(__file__).parent
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-STYLES = (HERE / "host.css", HERE / "dilemma.css")  # of all pages
-SCRIPTS = ("host.js", "draw.js", "panel.js", "hands.js")  # one scope; the last starts the viewer
+SHEETS = ("host.css", "dilemma.css", "present.css", "steps.css", "metrics.css", "replay.css")
+STYLES = tuple(HERE / name for name in SHEETS)  # of all pages
+# one scope; the last starts the viewer
+SCRIPTS = (
+    "host.js",
+    "draw.js",
+    "grid.js",
+    "panel.js",
+    "steps.js",
+    "address.js",
+    "tree_keys.js",
+    "metrics.js",
+    "whatif.js",
+    "again.js",
+    "bytes.js",
+    "save.js",
+    "hands.js",
+)
 
 
 def viewer(value: str, common: str) -> gr.HTML:
@@ -33,25 +50,45 @@ def viewer(value: str, common: str) -> gr.HTML:
         value,
         html_template=template(),
         js_on_load=script(),
-        head=f'<script src="/gradio_api/file={PLOTLY_JS}"></script>',
+        # without a slash in front: under the path that a reverse proxy serves the page at
+        head=f'<script src="gradio_api/file={PLOTLY_JS}"></script>',
         elem_id="viewer",
         apply_default_css=False,
         common=common,
+        opened="",
         reply="",
+        saved="",
     )
 
 
-def script() -> str:
-    """All of `SCRIPTS` as one function body."""
-    return "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
+def script(names: tuple[str, ...] = SCRIPTS) -> str:
+    """All of `SCRIPTS`, or some of them, as one function body."""
+    return "\n".join((HERE / name).read_text(encoding="utf-8") for name in names)
 
 
 def template() -> str:
     """host.html with its words; nothing in it depends on a run."""
     words = {key: html.escape(word) for key, word in strings.VIEWER.items()}
     return Template((HERE / "host.html").read_text(encoding="utf-8")).substitute(
-        words, legend=legend()
+        words, legend=legend(), keys_list=keys(), save_menu=save_menu()
     )
+
+
+def save_menu() -> str:
+    """save.html with its words."""
+    words = {key: html.escape(word) for key, word in replay.SAVE.items()}
+    return Template((HERE / "save.html").read_text(encoding="utf-8")).substitute(words)
+
+
+def keys() -> str:
+    """The keys as a list of terms, for the help dialog."""
+    all_keys = (*strings.KEYS, *strings_address.KEYS)
+    pairs = ((" ".join(map(_key, keys.split())), html.escape(act)) for keys, act in all_keys)
+    return "".join(f"<dt>{keys}</dt><dd>{act}</dd>" for keys, act in pairs)
+
+
+def _key(name: str) -> str:
+    return f"<kbd>{html.escape(name)}</kbd>"
 
 
 def legend() -> str:

@@ -13,10 +13,13 @@ async function draw() {
   do {
     view.again = false;
     const drawing = (view.ghosts && ask('ghosts', 0)) || view.rounds[view.at].tree;
+    const at = view.at;
     await paint(part('tree'), full(drawing));
-    reveal();
-  } while (view.again);
+    view.drawn = at;
+  } while (view.again || view.drawn !== view.at);
   view.drawing = false;
+  disclose();
+  ring();
   root.dataset.drawn = view.at;
 }
 
@@ -30,35 +33,64 @@ function full(drawing) {                     // put back what `wire.slim` left o
   const height = Math.max(Math.min(rows * ROW.best, room - 24), rows * least) + 24;
   const width = Math.max(Math.min(frame.clientWidth, columns * COLUMN.most), columns * COLUMN.least);
   Object.assign(part('tree').style, { height: `${height}px`, width: `${width}px` });
-  frame.style.maxHeight = part('panel').style.maxHeight = `${room}px`;
+  frame.style.maxHeight = part('side').style.maxHeight = `${room}px`;
   const pitch = (height - 24) / rows;
   const size = Math.min(Math.max(pitch * 0.8, 9), width / columns > 88 ? 12.5 : 11.5);
-  const data = drawing.data.map((trace) => {
-    const whole = { ...(defaults[trace.name] || defaults['']), ...trace };
-    const cramped = trace.customdata && trace.marker.opacity < 1 && pitch * common.close < LEGIBLE;
+  const data = drawing.data.filter((trace) => trace.name !== 'chosen').map((trace) => {
+    const whole = { ...(defaults[trace.name] || defaults['']), ...trace, ...seen(trace) };
+    const cramped = trace.text && trace.marker.opacity < 1 && pitch * common.close < LEGIBLE;
     return cramped ? { ...whole, mode: 'markers', marker: { ...trace.marker, size: 6 } } : whole;
   });
-  Object.assign(data.at(-1), place(data));    // the ring
   return { data, layout: { ...layout, width, height, font: { ...layout.font, size } } };
+}
+
+function seen({ meta, customdata }) {        // a trace in the frame shown; what is hidden is not hovered
+  const [from, until] = meta || [0, null], at = view.frame - (asking() ? 0.5 : 0);
+  const there = from <= at && (until === null || at < until);
+  return { opacity: there ? 1 : 0, hoverinfo: there && customdata ? 'all' : 'skip' };
+}
+
+function disclose() {                        // restyles only what changes: no trace is drawn again
+  const tree = part('tree');
+  if (view.drawn !== view.at) return;        // it will be drawn as it should be
+  const changes = [], opacity = [], hoverinfo = [];
+  tree.data.forEach((trace, at) => {
+    const to = seen(trace);
+    if (to.opacity === trace.opacity) return;
+    changes.push(at);
+    opacity.push(to.opacity);
+    hoverinfo.push(to.hoverinfo);
+  });
+  if (changes.length) Plotly.restyle(tree, { opacity, hoverinfo }, changes);
+}
+
+function ring(glide = false) {               // around the chosen node, over the plot
+  const { data, _fullLayout } = part('tree'), mark = part('ring'), at = place(data || []);
+  mark.hidden = !at;
+  if (!at) return;
+  const share = ({ range: [start, end] }, value) => (value - start) / (end - start);
+  const { xaxis, yaxis } = _fullLayout;
+  const x = xaxis._offset + xaxis._length * share(xaxis, at[0]);
+  const y = yaxis._offset + yaxis._length * (1 - share(yaxis, at[1]));
+  mark.classList.toggle('glide', glide);
+  mark.style.transform = `translate(${x}px, ${y}px)`;
+  if (glide) follow(y);
+}
+
+function follow(y) {                         // where the frame scrolls
+  const frame = part('frame');
+  if (frame.scrollHeight <= frame.clientHeight + 1) return;
+  if (y < frame.scrollTop + 20 || y > frame.scrollTop + frame.clientHeight - 20) {
+    frame.scrollTop = y - frame.clientHeight / 2;
+  }
 }
 
 function place(data) {                       // of the chosen node
   for (const trace of data) {
     const at = (trace.customdata || []).findIndex((row) => row[0] === view.node);
-    if (at >= 0) return { x: [trace.x[at]], y: [trace.y[at]] };
+    if (at >= 0) return [trace.x[at], trace.y[at]];
   }
-  return {};
-}
-
-function ring() {
-  const tree = part('tree'), { x, y } = place(tree.data || []);
-  if (x) Plotly.restyle(tree, { x: [x], y: [y] }, [tree.data.length - 1]);
-}
-
-function reveal() {                          // where the frame scrolls
-  const frame = part('frame'), tree = part('tree'), { y } = place(tree.data);
-  if (!y || frame.scrollHeight <= frame.clientHeight + 1) return;
-  frame.scrollTop = tree._fullLayout.yaxis.d2p(y[0]) - frame.clientHeight / 2;
+  return undefined;
 }
 
 const isDark = () => document.body.classList.contains('dark');
@@ -79,6 +111,7 @@ async function paint(plot, figure) {
   await Plotly.react(plot, drawn.data, { ...drawn.layout, autosize: true }, PLOT);
   if (plot === part('tree') && !plot.dataset.bound) {
     plot.dataset.bound = '1';
+    for (const moved of ['plotly_relayout', 'plotly_relayouting']) plot.on(moved, () => ring());
     plot.on('plotly_click', ({ points }) => {
       const node = points[0].customdata?.[0];
       if (Number.isInteger(node)) choose(node);
@@ -90,6 +123,7 @@ async function paint(plot, figure) {
 function repaint() {
   if (view.at < 0) return;
   draw();
+  view.sheet = null;
   const panel = view.answers.get(name('panel', view.node));
   if (panel) fill(panel);
 }

@@ -6,10 +6,13 @@ from typing import Any
 
 import gradio as gr
 
-from rheo.catalogue import DEFAULT, PAIRS
+from rheo.catalogue import PAIRS
 from rheo.errors import RheoError
 from rheo.params import DecodeParams
+from rheo.settings import current
 from visual import strings
+from visual import strings_metrics as words
+from visual.pages import limits
 
 RANGES = {  # of the sliders: lowest, highest, step
     "m": (0, 9, 1),
@@ -57,10 +60,11 @@ def settings() -> tuple[gr.Dropdown, dict[str, Any], gr.HTML]:
     )
     notice = gr.HTML("", elem_id="notice", apply_default_css=False)
     fields |= {name: _slider(name, getattr(defaults, name)) for name in FRONT}
+    gr.Button(words.WHATIF["again"], size="sm", elem_id="again")  # its click is again.js's
     with gr.Accordion(strings.MORE, open=False, elem_id="more"):
         pair = gr.Dropdown(
-            [(known.label, name) for name, known in PAIRS.items()],
-            value=DEFAULT,
+            [(PAIRS[name].label, name) for name in current().pairs],
+            value=current().pair,
             label=strings.PAIR,
             elem_id="pair",
         )
@@ -75,6 +79,8 @@ def settings() -> tuple[gr.Dropdown, dict[str, Any], gr.HTML]:
 def _slider(name: str, value: float) -> gr.Slider:
     low, high, step = RANGES[name]
     label, hint = strings.SLIDERS[name]
+    high = min(high, limits.highest(name))
+    value = min(value, high)
     return gr.Slider(low, high, value, step=step, label=label, info=hint, elem_id=name, buttons=[])
 
 

@@ -21,6 +21,7 @@ from visual import acceptance, band, curve, plan, stepper, verdicts
 from visual import strings_dilemma as strings
 
 HOST = Path(__file__).parents[1] / "host"
+SCRIPTS = ("dilemma.js", "dilemma_address.js")  # one scope
 WORLD, ROUND = "world", "round"  # scenarios
 RULES = ("rheo", "rheo-rrsw", "topk")
 PLAYED = ("rheo", "rheo-rrsw", "topk", "naive", "token-ties", "fillers-first")
@@ -45,7 +46,7 @@ def build() -> None:
     viewer = gr.HTML(
         json.dumps(opened(scenario.names("node")[0], boxes=True)),
         html_template=template(),
-        js_on_load=(HOST / "dilemma.js").read_text(encoding="utf-8"),
+        js_on_load="\n".join((HOST / name).read_text(encoding="utf-8") for name in SCRIPTS),
         elem_id="dilemma",
         apply_default_css=False,
         common=json.dumps(common()),

@@ -1,24 +1,22 @@
 """A live run as a growing trace: what the engine decodes, a round at a time.
 
-On a ZeroGPU Space the generator runs in a worker process, so its arguments and yields are plain
-records; elsewhere `gpu` changes nothing.
+On a ZeroGPU Space it runs in a worker process (see `lent`): its arguments and yields are plain
+records.
 """
 
 import copy
-from collections.abc import Callable, Iterator
+import gc
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from rheo.errors import RheoError
 from rheo.params import DecodeParams
 from rheo.trace import Run
-from visual import strings
+from visual import strings, strings_server
+from visual.pages import limits
+from visual.pages.lent import lent
 from visual.pages.models import MODELS
-
-try:
-    import spaces  # before torch: a Space's GPU is lent to functions that it decorates
-except ImportError:
-    spaces = None
 
 SECONDS = (10, 60)  # of GPU time a run may ask for
 SECONDS_A_TOKEN = 0.25
@@ -30,28 +28,46 @@ def gpu_seconds(pair: str, prompt: str, params: DecodeParams) -> int:
     return int(min(max(wanted, SECONDS[0]), SECONDS[1]))
 
 
-def _on_gpu(decode: Callable[..., Iterator[Run]]) -> Callable[..., Iterator[Run]]:
-    return decode if spaces is None else spaces.GPU(duration=gpu_seconds)(decode)
-
-
-@_on_gpu
+@lent(gpu_seconds)
 def pieces(pair: str, prompt: str, params: DecodeParams) -> Iterator[Run]:
     """Runs of one round each, then one of none that says how it ended; see `grown`.
 
     Raises:
-        RheoError: see `Engine.decode`; or the pair is no longer the one that is loaded.
+        RheoError: see `Engine.decode`; the pair is no longer the one that is loaded, the prompt
+            has too many tokens, or the memory ran out in the middle.
     """
     loaded = MODELS.look(pair)
     if loaded is None or loaded.engine is None:
         raise RheoError(strings.OTHER_PAIR)
     engine = loaded.engine
     decoding = engine.decode(prompt, params)
+    limits.check_prompt(len(decoding.prompt_ids))
+    failed = False
     try:
         for _ in decoding:
             yield _piece(engine, decoding, prompt, 1)
         yield _piece(engine, decoding, prompt, 0)
+    except (MemoryError, RuntimeError) as error:
+        if not _out_of_memory(error):
+            raise
+        failed = True  # told below: the error's traceback holds the tensors of the failed step
     finally:
         decoding.close()
+    if failed:
+        _give_back(engine)
+        raise RheoError(strings_server.OUT_OF_MEMORY)
+
+
+def _out_of_memory(error: Exception) -> bool:
+    """torch says it in a class of its own for a GPU, in the text of a RuntimeError for a CPU."""
+    kind = type(error).__name__
+    return kind in ("MemoryError", "OutOfMemoryError") or "allocate memory" in str(error)
+
+
+def _give_back(engine: Any) -> None:
+    """Free what the failed run had taken, so that the next one finds it."""
+    engine.rest()
+    gc.collect()
 
 
 def _piece(engine: Any, decoding: Any, prompt: str, rounds: int) -> Run:

@@ -3,13 +3,17 @@
 The engine is imported when the first model is asked for, so that the page opens before torch does.
 """
 
+import gc
+import importlib
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from rheo import settings
 from rheo.errors import RheoError
-from visual import strings
+from visual import strings, strings_server
 
 Load = Callable[[str, Callable[[str, float | None], None]], Any]
 
@@ -59,6 +63,8 @@ class Models:
             current = self._current
             if current is not None and current.name == name and not current.error:
                 return current
+            if current is not None and not wait and os.getenv("SPACES_ZERO_GPU"):
+                return Loading(name, error=current.error or strings_server.ONE_PAIR)
             self._current = current = Loading(name)
         if wait:
             self._run(current)
@@ -82,14 +88,27 @@ class Models:
                 loading.engine = self._load(loading.name, progress)
             except RheoError as error:
                 loading.error = str(error)
+            except ImportError as error:
+                loading.error = strings_server.NO_ENGINE.format(kind=type(error).__name__)
             except Exception as error:
                 loading.error = strings.UNEXPECTED.format(kind=type(error).__name__)
 
 
 def _load_engine(name: str, progress: Callable[[str, float | None], None]) -> Any:
+    """The pair as the settings want it; what the machine lacks is said before it is loaded."""
+    from rheo.versions import check_versions
+
+    check_versions()
+    from rheo import machine
     from rheo.engine import Engine
 
-    return Engine.load(name, progress)
+    wanted = settings.current()
+    gc.collect()  # the pair before may wait in a cycle, and its memory is wanted
+    device, dtype = machine.device(wanted.device), machine.dtype(wanted.dtype)
+    engine = Engine.load(name, progress, device=str(device), dtype=dtype)
+    plain = importlib.import_module("visual.pages.plain")  # it looks at the loaded pair itself
+    plain.measure(name, engine, progress)
+    return engine
 
 
 MODELS = Models()  # of this process: every page and every visitor shares it

@@ -7,10 +7,10 @@ from typing import Any
 
 import gradio as gr
 
-from rheo.catalogue import DEFAULT
+from rheo.settings import current
 from rheo.trace import Round, Run
-from visual import host, strings, wire
-from visual.pages import controls, session, shelf
+from visual import address, host, strings, wire
+from visual.pages import again, controls, linked, plain, replay, session, settle, shelf
 from visual.pages.models import MODELS
 from visual.pages.session import Session
 
@@ -31,18 +31,21 @@ def head() -> gr.HTML:
     """What stands above all pages: the name, and the model's state, which `build` keeps true."""
     with gr.Row(elem_id="head"):
         gr.HTML(_heading(), elem_id="heading", apply_default_css=False)
-        return gr.HTML(_status(DEFAULT), elem_id="status", apply_default_css=False)
+        gr.HTML(linked.tools(), elem_id="share", apply_default_css=False)
+        return gr.HTML(_status(current().pair), elem_id="status", apply_default_css=False)
 
 
 def build(status: gr.HTML) -> None:
     """The page, inside the caller's Blocks."""
-    visitor = gr.State(Session(), time_to_live=IDLE)
+    visitor = gr.State(Session(), time_to_live=IDLE, delete_callback=session.end)
     with gr.Row(elem_id="room"):
         with gr.Column(elem_id="rail", scale=0, min_width=272):
             prompt, run, stop = controls.composer()
             pair, fields, notice = controls.settings()
+            gallery = replay.rail()
         with gr.Column(elem_id="view"):
-            viewer = host.viewer(_opening(shelf.recorded()), wire.dumps(wire.common()))
+            common = wire.common() | {"address": address.common()}
+            viewer = host.viewer(_opening(shelf.recorded()), wire.dumps(common))
     clock = gr.Timer(1.0)
 
     quick = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
@@ -55,18 +58,18 @@ def build(status: gr.HTML) -> None:
         session.decode,
         inputs,
         viewer,
-        concurrency_id="model",
-        concurrency_limit=1,
+        concurrency_limit=None,  # `line` lets one at a time through and tells the others so
+        preprocess=False,  # what is wrong with a value is said by our own checks
         show_progress="hidden",
         trigger_mode="multiple",
         api_visibility="private",
     )
-    stop.click(session.stop, visitor, None, **quick)
+    stop.click(session.stop, visitor, viewer, **quick)
     viewer.ask(_ask, visitor, viewer, trigger_mode="multiple", **quick)
-    checked = [fields[name] for name in ("strategy", "m", "K", "S", "probes")]
-    gr.on(
-        [field.input for field in checked], controls.check, list(fields.values()), notice, **quick
-    )
+    replay.connect(gallery, viewer, visitor, prompt, fields)
+    settle.bind(fields, notice, **quick)
+    again.build(viewer, visitor, pair, fields)
+    linked.build({"pair": pair, "prompt": prompt, **fields}, notice, viewer)
     clock.tick(_poll, pair, [status, clock], **quick)
     pair.input(lambda: gr.Timer(active=True), None, clock, **quick)
 
@@ -99,10 +102,11 @@ def _name(key: str, at: int, node: int, what: str) -> str:
 
 def _ask(event: gr.EventData, visitor: Session) -> Any:
     """A view that the browser wants. What it sends is checked: anybody can send anything."""
-    asked = {key: getattr(event, key, None) for key in ("run", "round", "node", "what")}
+    names = ("run", "round", "node", "what", "m", "T", "K", "other")
+    asked = {key: getattr(event, key, None) for key in names}
     run = shelf.find(visitor.runs, asked["run"])
     try:
-        answer = wire.answer(run, asked) if run is not None else None
+        answer = None if run is None else _answer(run, asked, visitor)
     except ValueError:
         answer = None
     except Exception:  # a view that fails costs the page that view alone
@@ -110,6 +114,12 @@ def _ask(event: gr.EventData, visitor: Session) -> Any:
         answer = None
     key = _name(*(str(asked[part])[:40] for part in ("run", "round", "node", "what")))
     return gr.update(reply=wire.dumps({"key": key, "answer": answer, "at": time.time()}))
+
+
+def _answer(run: Run, asked: dict[str, Any], visitor: Session) -> dict[str, Any]:
+    if asked["what"] == "compare":
+        return again.compared(visitor.runs, run, asked["other"])
+    return wire.answer(run, asked, plain.machine(asked["run"], run, visitor.runs))
 
 
 def _status(pair: str) -> str:

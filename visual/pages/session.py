@@ -4,19 +4,23 @@ import itertools
 import secrets
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
+import gradio as gr
+
 from rheo.errors import RheoError
 from rheo.params import DecodeParams
+from rheo.settings import current
 from rheo.trace import Run
-from visual import strings, wire
-from visual.pages import controls, live
+from visual import strings, strings_server, wire
+from visual import strings_address as words
+from visual.pages import controls, limits, line, live, plain
 from visual.pages.models import MODELS
 
-PROMPT_LIMIT = 8000  # characters; the model's own context may be shorter
+PROMPT_LIMIT = 8000  # characters that are kept; the model's own context may be shorter
 RUNS = 3  # a visitor's last ones: two to compare, and one more
-SECONDS = 600  # a run's time limit
 POLL = 0.4  # seconds between two looks at a model that loads
 
 
@@ -24,12 +28,15 @@ POLL = 0.4  # seconds between two looks at a model that loads
 class Session:
     """What a visitor's page has on the server.
 
-    `epoch` moves on when a run is to end; `wanted` is the epoch of the last press of Run.
+    `epoch` moves on when a run is to end; `wanted` is the epoch of the last press of Run; `doing`
+    says how far that run has come.
     """
 
     runs: dict[str, Run] = field(default_factory=dict)
     epoch: int = 0
     wanted: int = 0
+    doing: str = "nothing"  # or "waiting" or "decoding"
+    repeated: Any = None  # the key of the run that is to be run again; see `again`
 
     def keep(self, key: str, run: Run) -> None:
         """Put a run under its key; the oldest of more than `RUNS` is forgotten."""
@@ -42,35 +49,79 @@ def begin(session: Session) -> str:
     """A run of this visitor that still goes on ends after its round; the next takes its place."""
     session.epoch += 1
     session.wanted = session.epoch
+    session.doing = "waiting"
     return wire.dumps({"type": "wait", "n": session.epoch})
 
 
-def stop(session: Session) -> None:
+def stop(session: Session) -> Any:
+    """End this visitor's run after its round, or at once where it still waits for the model."""
     session.epoch += 1
+    if session.doing == "nothing":
+        return gr.skip()
+    sentence, state = strings.STOPPED_RUN, "done"
+    if session.doing == "decoding":
+        sentence, state = words.STOPPING, "running"
+    number = [session.wanted, time.time()]  # the run's own: what it still says is listened to
+    return wire.dumps({"type": "say", "n": number, "sentence": sentence, "state": state})
+
+
+def end(session: Session) -> None:
+    """The visitor is gone: nobody waits for the run any more."""
+    session.epoch += 1
+    session.runs.clear()
 
 
 def decode(session: Session, prompt: str, pair: str, *values: Any) -> Iterator[str]:
-    """Messages of a run, one a round; whatever is wrong becomes a sentence."""
+    """Messages of a run, one a round; whatever is wrong becomes a sentence.
+
+    A run that another one has replaced ends without a word: the next speaks already.
+    """
     numbers = itertools.count()  # no two messages are equal, or the browser would skip one
     epoch = session.wanted
     try:
         params = controls.params(values)
-        _check_prompt(prompt)
-        for message in _messages(session, epoch, prompt, pair, params):
-            yield wire.dumps({"n": [epoch, next(numbers)], **message})
+        limits.check(pair, params)
+        work = _messages(session, epoch, usable(prompt), pair, params)
+        with closing(line.in_turn(lambda: session.epoch != epoch, work)) as messages:
+            for message in messages:
+                if session.wanted != epoch:
+                    return
+                yield wire.dumps({"n": [epoch, next(numbers)], **message})
     except RheoError as error:
         yield wire.dumps({"n": epoch, "type": "say", "sentence": str(error), "state": "wrong"})
     except Exception as error:
         sentence = strings.UNEXPECTED.format(kind=type(error).__name__)
         yield wire.dumps({"n": epoch, "type": "say", "sentence": sentence, "state": "wrong"})
         raise
+    finally:
+        if session.wanted == epoch:
+            session.doing = "nothing"
 
 
-def _check_prompt(prompt: Any) -> None:
+def usable(prompt: Any) -> str:
+    """A prompt as it came.
+
+    Raises:
+        RheoError: there is nothing in it, or half a character.
+    """
     if not isinstance(prompt, str) or not prompt.strip():
         raise RheoError(strings.PROMPT_EMPTY)
-    if len(prompt) > PROMPT_LIMIT:
-        raise RheoError(strings.PROMPT_TOO_LONG.format(length=len(prompt), limit=PROMPT_LIMIT))
+    try:
+        prompt.encode()
+    except UnicodeEncodeError:
+        raise RheoError(strings_server.NO_TEXT) from None
+    return prompt
+
+
+def cut(engine: Any, prompt: str, params: DecodeParams) -> tuple[str, str]:
+    """The end of the prompt that is used, and one sentence where that is not all of it."""
+    used, said = prompt[-PROMPT_LIMIT:], ""
+    if len(used) < len(prompt):
+        said = words.CUT_CHARACTERS.format(limit=PROMPT_LIMIT, length=len(prompt))
+    used, kept, length = engine.fit(used, params.max_new_tokens, current().prompt_tokens)
+    if kept < length:
+        said = words.CUT_TOKENS.format(kept=kept, length=length)
+    return used, said
 
 
 def _messages(
@@ -86,27 +137,33 @@ def _messages(
     if session.epoch != epoch:
         yield {"type": "say", "sentence": strings.STOPPED_RUN, "state": "done"}
         return
+    prompt, said = cut(loading.engine, prompt, params)
+    session.doing = "decoding"
+    yield from _rounds(session, epoch, live.pieces(pair, prompt, params), prompt, said)
+
+
+def _rounds(
+    session: Session, epoch: int, pieces: Iterator[Run], prompt: str, said: str
+) -> Iterator[dict[str, Any]]:
+    """A run's messages: it begins, its rounds, how it ended."""
     run, key, began, how = None, secrets.token_hex(6), time.monotonic(), ""
+    plain.decoded.append(key)
     yield {"type": "begin", "key": key, "prompt": prompt, "transcript": "", "metrics": []}
-    pieces = live.pieces(pair, prompt, params)
     try:
         for piece in pieces:
             run = live.grown(run, piece)
             session.keep(key, run)
             for round in piece.rounds:
                 shown = wire.a_round(run, round)
-                yield {"type": "round", "round": shown, **wire.state(run), **_running(run)}
+                running = {"sentence": f"{said} {strings.RUNNING}".strip(), "state": "running"}
+                yield {"type": "round", "round": shown, **wire.state(run), **running}
             if session.epoch != epoch:
                 how = strings.STOPPED_RUN
                 break
-            if time.monotonic() - began > SECONDS:
-                how = strings.TIME_IS_UP.format(seconds=SECONDS)
+            if time.monotonic() - began > (most := current().seconds):
+                how = strings.TIME_IS_UP.format(seconds=most)
                 break
     finally:
         pieces.close()
     how = how or strings.FINISHED.format(stop=strings.STOPS[run.stop])
-    yield {**wire.whole(key, run), "sentence": how, "state": "done"}
-
-
-def _running(run: Run) -> dict[str, str]:
-    return {"sentence": strings.RUNNING, "state": "running"}
+    yield {**wire.whole(key, run), "sentence": f"{said} {how}".strip(), "state": "done"}

@@ -5,12 +5,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rheo.errors import RheoError
+from rheo.showcase import read_index
 from rheo.trace import Run
 from rheo.tracefile import load
 
 TRACES = Path(__file__).parents[2] / "assets" / "traces"
 FIRST = "first.json.gz"
 RECORDED = "recorded"  # the key of the run that the page opens with
+GALLERY = "gallery/"  # before the name of a shipped run
+KEPT = 8  # shipped runs that stay in memory
 
 
 @functools.cache
@@ -18,6 +22,20 @@ def recorded() -> Run | None:
     """The run to open with: the shipped one, else the newest trace there is."""
     found = sorted(TRACES.glob("*.json.gz"), key=lambda p: (p.name == FIRST, p.stat().st_mtime))
     return load(found[-1]) if found else None
+
+
+@functools.cache
+def gallery() -> dict[str, dict[str, Any]]:
+    """The shipped runs by key, in their order: name, title, sentence, round to open."""
+    return {GALLERY + entry["name"]: entry for entry in read_index(TRACES)}
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _shipped(name: str) -> Run | None:
+    try:
+        return load(TRACES / f"{name}.json.gz")
+    except RheoError:
+        return None
 
 
 def find(own: Mapping[str, Run], key: Any) -> Run | None:
@@ -28,4 +46,6 @@ def find(own: Mapping[str, Run], key: Any) -> Run | None:
     """
     if not isinstance(key, str):
         return None
+    if key in gallery():
+        return _shipped(gallery()[key]["name"])
     return recorded() if key == RECORDED else own.get(key)

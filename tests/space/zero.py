@@ -1,0 +1,129 @@
+"""A live run on a pretended ZeroGPU: `python -m tests.space.zero zero|plain FOLDER`, JSON out.
+
+The `spaces` package is the real one, in its own emulation of CUDA: weights are placed, packed and
+handed to a forked worker as on the Space. Only what needs a GPU or Hugging Face's scheduler is
+replaced: the lease, and the copy of the packed weights, which stay on the CPU. "plain" is the same
+run without any of it.
+"""
+
+import importlib
+import io
+import json
+import os
+import pickle
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+from tests.space import pretend
+
+MODE, FOLDER = sys.argv[1], Path(sys.argv[2])
+ASKED = {"T": 1.0, "K": 4, "R": 12, "depth": 3, "S": 20, "max_new_tokens": 24, "seed": 3}
+leases: list[dict] = []
+
+
+def pack_and_lend(engine) -> None:
+    """What `spaces` does at launch, and the parts of its worker that need a GPU."""
+    import torch
+    from spaces.zero import torch as emulation
+    from spaces.zero import wrappers
+    from spaces.zero.torch import patching
+
+    placed = {fake: real.clone() for fake, real in patching.cuda_aliases.items()}
+    patching.Config.zerogpu_offload_dir = str(FOLDER / "packed")
+    emulation.pack()
+
+    def move(callback=None) -> None:  # in the worker; each tensor arrives alone, as from the disk
+        for fake, real in placed.items():
+            fake.data = real
+        engine.target.device = torch.device("cpu")
+        engine.target.cache.devices = [engine.target.device] * engine.target.layers
+
+    def schedule(**asked) -> SimpleNamespace:
+        leases.append({"seconds": asked["duration"].seconds})
+        again = len(leases) > 1  # the second run finds the first one's worker idle
+        return SimpleNamespace(allowToken="t", nvidiaIndex=0, nvidiaUUID="u", idle=again)
+
+    wrappers.client = SimpleNamespace(
+        schedule=schedule,
+        allow=lambda token: None,
+        release=lambda token, **how: None,
+        get_duration_seconds=lambda duration, size: duration.seconds,
+        duration_warning=lambda: None,
+    )
+    wrappers.torch = SimpleNamespace(
+        unpatch=emulation.unpatch,
+        init=lambda uuid: None,
+        size=lambda: 0,
+        move=move,
+        enter_mode=emulation.enter_mode,
+    )
+
+
+class Plain(pickle.Pickler):
+    """Refuses what a process without torch could not read."""
+
+    def reducer_override(self, value):
+        kind = value if isinstance(value, type) else type(value)
+        if kind.__module__.split(".")[0] in ("torch", "numpy"):
+            raise TypeError(f"a {kind.__module__}.{kind.__name__} crossed")
+        return NotImplemented
+
+
+def run(live, params, prompt: str = "the end of the river") -> dict:
+    """A whole run: how often it answered, its text, or the sentence that it ended with."""
+    from rheo.errors import RheoError
+
+    whole, said, count = None, "", 0
+    try:
+        for piece in live.pieces("tiny", prompt, params):
+            Plain(io.BytesIO()).dump(piece)
+            whole, count = live.grown(whole, piece), count + 1
+    except RheoError as error:
+        said = str(error)
+    shown = whole and {"text": whole.text, "stop": whole.stop, "device": whole.device}
+    return {"run": shown, "pieces": count, "said": said}
+
+
+def main() -> None:
+    if MODE == "zero":
+        os.environ |= {
+            "SPACES_ZERO_GPU": "true",
+            "SPACES_ZERO_DEVICE_API_URL": "http://127.0.0.1:1",
+        }
+        pretend.a_cuda_build()
+    importlib.import_module("visual.pages.lent")  # brings spaces first, as in app.py
+    import torch
+
+    from rheo.catalogue import custom
+    from rheo.engine import Engine
+    from rheo.params import DecodeParams
+    from visual.pages import live
+
+    def load(name: str, progress) -> Engine:
+        device = None if MODE == "zero" else "cpu"  # None: the engine finds the pretended GPU
+        pair = custom(str(FOLDER / "target"), str(FOLDER / "head"))
+        engine = Engine.load(pair, device=device, dtype=torch.bfloat16)
+        engine.target.cache.bucket = 256  # as on a GPU
+        return engine
+
+    live.MODELS._load = load
+    loading = live.MODELS.want("tiny", wait=True)
+    if loading.error:
+        raise SystemExit(loading.error)
+    found = {"placed": str(loading.engine.target.device), "agreement": loading.engine.agreement}
+    if MODE == "zero":
+        pack_and_lend(loading.engine)
+    params = DecodeParams(**ASKED)
+    found["first"], found["second"] = run(live, params), run(live, params)
+    found["refused"] = run(live, params, "the end " * 5000)
+    stopped = live.pieces("tiny", "the end", params)
+    next(stopped)
+    stopped.close()
+    found["after"] = run(live, params)
+    found["leases"] = leases
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

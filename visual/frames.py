@@ -1,0 +1,121 @@
+"""The frames of a round: what a reader sees, hears and may guess at each step of the stepper."""
+
+from typing import Any
+
+from rheo.trace import Round, Run, Step, Visit
+from visual import bars, cards, moments, residual, strings, text
+from visual import strings_steps as words
+from visual.text import number, ordered, word
+
+
+def of(run: Run, round: Round) -> list[dict[str, Any]]:
+    """One frame a draft level, one for pruning, one a verdict; see `moments` for when.
+
+    A frame has: phase ("draft", "prune", "verdict", and "end" for the last), node (whose panel is
+    shown), sentence (the last frame's is the round's headline), card (HTML), ask (question, answer
+    and hint where a verdict can be guessed), rows (of the node's residual strip that are decided)
+    and emitted (tokens of the round that are known by then).
+    """
+    when = moments.of(round)
+    frames = [_frame("draft", 0, _level(run, round, level)) for level in range(when.levels + 1)]
+    if when.prune is not None:
+        frames.append(_frame("prune", 0, _prune(round)))
+    said, emitted = iter(text.sentences(run, round)), 0
+    for visit in round.visits:
+        shown = cards.of_visit(run, round, visit), residual.revealed(run, round, visit)
+        for at, (card, rows) in enumerate(zip(*shown, strict=True)):
+            emitted += visit.steps[at].verdict != "reject"
+            known = min(emitted, len(round.emitted))
+            sentence = next(said).removesuffix(".") + _after(run, round, visit, at, emitted)
+            frames.append(
+                _frame("verdict", visit.node, sentence)
+                | {"card": card, "ask": _ask(run, visit, at), "rows": rows, "emitted": known}
+            )
+    frames[-1] |= {"phase": "end", "sentence": text.headline(run, round)}
+    return frames
+
+
+def _frame(phase: str, node: int, sentence: str) -> dict[str, Any]:
+    frame = {"phase": phase, "node": node, "sentence": sentence}
+    return {**frame, "card": "", "ask": None, "rows": 0, "emitted": 0}
+
+
+def _level(run: Run, round: Round, level: int) -> str:
+    """What the draft did at a level, as far as the trace knows: it keeps the nodes that survived
+    pruning, and their siblings."""
+    if level == 0:
+        template = words.ROOT if len(round.nodes) > 1 else words.ROOT_ALONE
+        return template.format(token=word(run, round.root))
+    kept = [node for node in round.nodes if node.depth == level]
+    parents = {node.parent for node in kept}
+    slots = sum(len(bars.children(run, round, parent)) for parent in parents)
+    above = words.LEVEL_PARENTS.format(parents=_count(len(parents), "node"), above=level - 1)
+    probes = sum(node.kind == "probe" for node in kept)
+    some = words.KEPT_SOME if slots > len(kept) else words.KEPT_ALL
+    return words.LEVEL.format(
+        level=level,
+        parents=above if level > 1 else words.ROOT_PARENT,
+        proposed=_count(slots, "token"),
+        kept=some[len(kept) > 1].format(kept=len(kept)),
+        probes=words.PROBES[probes > 1].format(probes=probes) if probes else "",
+    )
+
+
+def _prune(round: Round) -> str:
+    kept = _count(len(round.nodes) - 1, "draft node")
+    dropped = sum(len(node.ghosts) for node in round.nodes)
+    template = words.PRUNE if dropped else words.NONE_DROPPED
+    return template.format(kept=kept, dropped=_count(dropped, "sibling"))
+
+
+def _count(count: int, noun: str) -> str:
+    one, more = words.COUNTS[noun]
+    return one if count == 1 else more.format(count=count)
+
+
+def _after(run: Run, round: Round, visit: Visit, at: int, emitted: int) -> str:
+    """How a verdict's sentence ends: where the walk goes on, or what a rejection leaves."""
+    step = visit.steps[at]
+    if step.verdict == "accept":
+        if emitted == len(round.emitted):
+            return words.TEXT_ENDS
+        leaf = all(node.parent != step.child for node in round.nodes)
+        return (words.GOES_ON_LEAF if leaf else words.GOES_ON).format(token=word(run, step.token))
+    mass = _left(visit, at)
+    if not mass:
+        return "."
+    whole = step.rule == "sibling" or not any(s.verdict == "reject" for s in visit.steps[:at])
+    law = strings.LAWS["p" if whole else "residual"]
+    return words.LEFT.format(mass=cards.amount(mass), law=law)
+
+
+def _left(visit: Visit, at: int) -> float:
+    """The mass left by a rejection that changes the law of the next draw; 0 for the others."""
+    step, later = visit.steps[at], visit.steps[at + 1 :]
+    if step.verdict != "reject":
+        return 0.0
+    if step.rule == "probe":
+        return cards.left(visit, at)
+    return 1 - step.high if later and later[0].rule == "probe" else 0.0  # the head was missed
+
+
+def _ask(run: Run, visit: Visit, at: int) -> dict[str, str] | None:
+    """The question to guess; None for an emission, and for a sibling without a chance."""
+    step = visit.steps[at]
+    if step.rule == "emit" or (step.rule == "sibling" and step.low == step.high):
+        return None
+    template = words.ASK_PROBE if step.rule == "probe" else words.ASK_SIBLING
+    return {
+        "question": template.format(token=word(run, step.token)),
+        "answer": step.verdict,
+        "hint": _hint(visit, at, step),
+    }
+
+
+def _hint(visit: Visit, at: int, step: Step) -> str:
+    if step.rule == "probe":
+        law, draft = cards.letters(visit, at)
+        return words.HINT_PROBE.format(law=law, draft=draft, ratio=number(step.ratio))
+    low, high = ordered([step.low, step.high])
+    law = strings.LAWS["residual" if any(s.rule == "probe" for s in visit.steps[:at]) else "p"]
+    return words.HINT_SIBLING.format(chance=number(step.p), low=low, high=high, law=law)

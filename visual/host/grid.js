@@ -1,0 +1,60 @@
+// Tables that a reader sorts: a click or Enter on a head, once up, once down.
+
+function tabulate(holder, { head, rows }) {
+  if (holder.rheo === rows) return;          // as it stands, with the reader's order
+  holder.rheo = rows;
+  const table = document.createElement('table'), body = document.createElement('tbody');
+  const heads = head.map((word, column) => {
+    const th = document.createElement('th'), button = document.createElement('button');
+    th.scope = 'col';
+    button.type = 'button';
+    button.textContent = word;
+    button.addEventListener('click', () => sort(table, column));
+    th.append(button);
+    return th;
+  });
+  table.createTHead().insertRow().append(...heads);
+  const hides = head.map((word) => common.veiled.includes(word));
+  body.append(...rows.map((cells, at) => line(cells, hides, at)));
+  table.append(body);
+  holder.replaceChildren(table);
+}
+
+function line(cells, hides, at) {
+  const tr = document.createElement('tr');
+  tr.rheo = { cells, at };
+  cells.forEach((cell, column) => {
+    const td = tr.insertCell();
+    td.textContent = cell ?? '';
+    if (typeof cell === 'number' || Number.isFinite(parseFloat(cell))) td.className = 'number';
+    if (hides[column]) td.classList.add('veil');
+  });
+  return tr;
+}
+
+function sort(table, column) {               // up, down, and back to the trace's order
+  const th = table.tHead.rows[0].cells[column], body = table.tBodies[0];
+  const order = { ascending: 'descending', descending: 'none' }[th.ariaSort] || 'ascending';
+  for (const other of table.tHead.rows[0].cells) other.removeAttribute('aria-sort');
+  if (order !== 'none') th.setAttribute('aria-sort', order);
+  const sign = order === 'descending' ? -1 : 1;
+  const rows = [...body.rows].sort(({ rheo: a }, { rheo: b }) => (
+    (order === 'none' ? 0 : compare(a.cells[column], b.cells[column], sign)) || a.at - b.at));
+  body.append(...rows);
+}
+
+function compare(a, b, sign) {               // what is empty stands last, either way
+  const none = (cell) => cell === null || cell === undefined || cell === '';
+  if (none(a) || none(b)) return none(a) - none(b);
+  const [x, y] = [Number(a), Number(b)], both = Number.isFinite(x) && Number.isFinite(y);
+  return sign * (both ? x - y : String(a).localeCompare(String(b)));
+}
+
+function light() {                           // the chosen node's row; no verdict before its frame
+  const [step, node] = common.keyed, upto = decided();
+  for (const tr of part('table').querySelectorAll('tbody tr')) {
+    const { cells } = tr.rheo;
+    tr.classList.toggle('here', cells[node] === view.node);
+    tr.toggleAttribute('data-veiled', cells[step] > upto);
+  }
+}

@@ -1,0 +1,139 @@
+"""A run as one page: the viewer, plotly.js and every view it may ask for in a single HTML file.
+
+Nothing is fetched and nothing may be: the page's policy names the hashes of its two scripts and
+forbids everything else. Data is packed as base64, so that no text of a run can end an element.
+"""
+
+import base64
+import functools
+import gzip
+import hashlib
+import html
+from collections.abc import Iterator
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from rheo import __version__
+from rheo.trace import Run
+from visual import host, strings, wire
+from visual import strings_replay as words
+
+HERE = Path(__file__).parent / "host"
+KEY = "run"  # the key of the only run there
+FIGURES = 200  # panels of nodes off the walk; more would take long to make
+STYLES = (*(path for path in host.STYLES if path.name != "dilemma.css"), HERE / "page.css")
+ONLINE = ("address.js", "whatif.js", "again.js")  # scripts that need a server
+SPLIT = "\0"  # stands for plotly.js until the page is cut in two
+
+
+def page(run: Run, show: int) -> tuple[str, str]:
+    """The page's text before and behind plotly.js, which goes between as `library` makes it.
+
+    Args:
+        show: the round to open at, from 0.
+    """
+    names = tuple(name for name in host.SCRIPTS if name not in ONLINE)
+    script = f"function viewer(element, props, trigger, watch) {{\n{host.script(names)}\n}}\n"
+    script += _read("bytes.js") + _read("page.js")
+    text = Template(_read("page.html")).substitute(
+        hashes=f"{_hash(script.encode())} {_library_hash()}",
+        version=__version__,
+        title=html.escape(_about(run, words.PAGE_TITLE)),
+        head=html.escape(words.PAGE_HEAD),
+        about=html.escape(_about(run, words.PAGE_ABOUT)),
+        no_script=html.escape(words.NO_SCRIPT),
+        too_old=html.escape(words.TOO_OLD),
+        style="\n".join(path.read_text(encoding="utf-8") for path in STYLES),
+        viewer=host.template(),
+        run=pack(wire.dumps(payload(run, show)).encode()),
+        library=SPLIT,
+        script=script,
+    )
+    before, behind = text.split(SPLIT)
+    return before, behind
+
+
+def whole(run: Run, show: int) -> str:
+    """The page with plotly.js in it, about 2.5 MB."""
+    before, behind = page(run, show)
+    return before + library() + behind
+
+
+def library() -> str:
+    """plotly.js as the page carries it."""
+    return pack(host.PLOTLY_JS.read_bytes())
+
+
+def pack(content: bytes) -> str:
+    """Gzip as base64: what page.js unpacks."""
+    return base64.b64encode(gzip.compress(content, mtime=0)).decode()
+
+
+def payload(run: Run, show: int) -> dict[str, Any]:
+    """All that the viewer gets to know: a message of `wire`, and answers by what it asks."""
+    message = {**wire.whole(KEY, run, show), "state": "recorded"}
+    message["sentence"] = strings.RECORDED.format(stop=strings.STOPS[run.stop])
+    return {
+        "common": wire.common(),
+        "message": message,
+        "answers": dict(_answers(run)),
+        "shared": {"metrics": wire.answer(run, {"what": "metrics", "round": 0})},
+        "absent": {
+            "title": "",
+            "kind": "",
+            "note": words.ABSENT,
+            "facts": [],
+            "steps": [],
+            "figures": [],
+        },
+    }
+
+
+def _answers(run: Run) -> Iterator[tuple[str, Any]]:
+    for at in range(len(run.rounds)):
+        for what in ("table", "ghosts", "walk"):
+            yield _answer(run, at, 0, what)
+    for at, node in _beside(run)[:FIGURES]:
+        yield _answer(run, at, node, "panel")
+
+
+def _answer(run: Run, at: int, node: int, what: str) -> tuple[str, Any]:
+    return f"{KEY}/{at}/{node}/{what}", wire.answer(run, {"what": what, "round": at, "node": node})
+
+
+def _beside(run: Run) -> list[tuple[int, int]]:
+    """(round, node) off the walk: children of visited nodes first, they were tested."""
+    near, far = [], []
+    for at, round in enumerate(run.rounds):
+        visited = {visit.node for visit in round.visits}
+        for node, there in enumerate(round.nodes):
+            if node not in visited:
+                (near if there.parent in visited else far).append((at, node))
+    return near + far
+
+
+def _about(run: Run, template: str) -> str:
+    known = {"m": "?", "K": "?", "R": "?", "depth": "?", "T": 0.0, "seed": "?", **run.params}
+    name = known.get("strategy", "?")
+    return template.format(
+        **{
+            **known,
+            "S": known.get("S") or words.FULL,
+            "strategy": strings.STRATEGIES.get(name, name),
+            "pair": run.pair,
+        }
+    )
+
+
+def _read(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def _hash(script: bytes) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script).digest()).decode()}'"
+
+
+@functools.cache
+def _library_hash() -> str:
+    return _hash(host.PLOTLY_JS.read_bytes())

@@ -1,0 +1,94 @@
+"""A page that is opened by a link: its settings go into the controls, the rest to the viewer."""
+
+import html
+import time
+from pathlib import Path
+from string import Template
+from typing import Any
+from urllib.parse import urlencode
+
+import gradio as gr
+from gradio.context import Context
+
+from visual import address, host, wire
+from visual import strings_address as words
+from visual.pages import controls, replay, shelf
+
+TOOLS = Template((Path(host.__file__).parent / "share.html").read_text(encoding="utf-8"))
+KEEP = "(...values) => window.rheoscope ? window.rheoscope.settings(values) : []"
+
+
+def build(fields: dict[str, Any], notice: gr.HTML, viewer: gr.HTML) -> None:
+    """Read the address once the page is there, and keep it true to the controls.
+
+    Args:
+        fields: the component of each of `address.SETTINGS`.
+        notice: where the sentences on bad values stand.
+        viewer: its prop `opened` gets the values.
+    """
+    held = [fields[name] for name in address.SETTINGS]
+
+    def opened(request: gr.Request) -> list[Any]:
+        return answer(urlencode(dict(request.query_params)))
+
+    quick = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+    Context.root_block.load(opened, None, [*held, notice, viewer], **quick)
+    changes = [control.change for control in held]
+    gr.on(changes, None, held, None, js=KEEP, api_visibility="private")
+
+
+def tools() -> str:
+    """What stands in the page's head: a link to this view, and the projector's mode."""
+    word = {name: html.escape(text) for name, text in words.VIEWER.items()}
+    return TOOLS.substitute(word)
+
+
+def answer(query: str) -> list[Any]:
+    """An update for each control, for the notice and for the viewer."""
+    values, said = address.parse(query)
+    shown, had = _shipped(values, said)
+    shown["opened"] = wire.dumps({"values": values, "said": " ".join(said), "at": time.time()})
+    here = values["page"] == "playground"
+    settings = [
+        _update(name, {**had, **values} if here else {}, values) for name in address.SETTINGS
+    ]
+    return [*settings, sentences(values, said), gr.update(**shown)]
+
+
+def _shipped(values: dict[str, Any], said: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the viewer gets of a run of the gallery, and that run's own settings."""
+    name = values.get("trace", address.RECORDED)
+    if name in (address.LIVE, address.RECORDED):
+        return {}, {}
+    key = f"{shelf.GALLERY}{name}"
+    run = shelf.find({}, key)
+    if run is None:
+        said.append(address.ignored("trace", values.pop("trace"), words.WHY_NAME))
+        return {}, {}
+    entry = shelf.gallery()[key]
+    message = {**wire.whole(key, run, entry["round"]), "state": "recorded"}
+    updates = zip(("prompt", *controls.FIELDS), replay.settings(run), strict=True)
+    had = {field: value for field, value in updates if not isinstance(value, dict)}
+    return {"value": wire.dumps({**message, "sentence": entry["title"]})}, had
+
+
+def _update(name: str, wanted: dict[str, Any], values: dict[str, Any]) -> Any:
+    changes: dict[str, Any] = {}
+    if name in wanted:
+        changes["value"] = wanted[name]
+    if name in values.get("lock", ()):
+        changes["visible"] = "hidden"
+    return gr.update(**changes) if changes else gr.skip()
+
+
+def sentences(values: dict[str, Any], said: list[str]) -> str:
+    """What a reader of a link should know, as HTML; the link's own words are escaped."""
+    lines = [f'<p class="wrong">{html.escape(sentence)}</p>' for sentence in said]
+    if values.get("trace") == address.LIVE and "round" in values:
+        form = words.PLACE_STEP if "step" in values else words.PLACE_ROUND
+        place = form.format(round=values["round"], step=values.get("step"))
+        lines.append(f"<p>{html.escape(words.TO_RUN.format(place=place))}</p>")
+    if values.get("lock"):
+        names = ", ".join(words.CONTROLS.get(name, name) for name in values["lock"])
+        lines.append(f"<p>{html.escape(words.LOCKED.format(names=names))}</p>")
+    return "".join(lines)

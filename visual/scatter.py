@@ -1,0 +1,35 @@
+"""One trace of the tree as plotly's JSON: what all of a name share, its place and its frames."""
+
+from typing import Any
+
+from visual import palette, strings
+from visual.moments import ALWAYS, Span
+from visual.palette import MUTED
+
+SIZES = {"root": 11, "deterministic": 8, "probe": 10, "filler": 8, "residual": 12, "bonus": 12}
+SIZES["ghost"] = 6
+GHOST = palette.Mark("", "circle-open", "○", MUTED)
+WAITING = "waiting"  # marks of children before their verdict
+Place = tuple[float, float]  # depth and row
+
+
+def defaults(name: str) -> dict[str, Any]:
+    """What all traces of this name share; on its way to the browser a trace goes without."""
+    if name in SIZES:
+        return {"type": "scatter", "mode": "markers+text", "hovertemplate": strings.hover(name)}
+    mode = {WAITING: "markers+text", "chosen": "markers"}.get(name, "lines")
+    return {"type": "scatter", "mode": mode, "hoverinfo": "skip"}
+
+
+def scatter(name: str, span: Span = ALWAYS, **attributes: Any) -> dict[str, Any]:
+    """A trace. Where it does not stand in all frames its `meta` is the span; it is seen at first
+    if it stands in the last one, for that is how a round opens."""
+    timing: dict[str, Any] = {} if span == ALWAYS else {"meta": list(span)}
+    timing |= {} if span[1] is None else {"opacity": 0}
+    return {"name": name, **defaults(name), **timing, **attributes}
+
+
+def short(coordinate: float) -> float:
+    """A coordinate in as few characters as its place needs."""
+    rounded = round(coordinate, 2)
+    return int(rounded) if rounded == int(rounded) else rounded

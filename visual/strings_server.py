@@ -1,0 +1,30 @@
+"""Sentences about sharing one server: its limits, its line of visitors, what it refuses."""
+
+AHEAD = "{count} ahead of you …"
+LINE_FULL = (
+    "The model is busy and {length} visitors wait for it already, as many as may: try again in a "
+    "minute; the recorded runs and the other pages work meanwhile."
+)
+OUT_OF_MEMORY = (
+    "The model ran out of memory and this run was ended: choose a smaller R, a smaller depth, "
+    "fewer new tokens or a shorter prompt; the rounds shown still work."
+)
+OVER_LIMIT = "{name} = {value:,} is more than this server allows: choose at most {limit:,}."
+LONG_PROMPT = "The prompt has {length:,} tokens and this server takes {limit:,}: shorten it."
+NO_TEXT = "The prompt is not valid Unicode text: type it again."
+NO_SUCH_PAIR = "This server offers no such pair: choose one of {names}."
+LENT_TIME_IS_UP = (
+    "The GPU was lent for {seconds} s and these are over: the rounds shown stay; ask for fewer new "
+    "tokens."
+)
+ONE_PAIR = (
+    "This Space borrows its GPU and serves the one pair that it was started with (RHEO_PAIR): "
+    "choose that one, or duplicate the Space."
+)
+NO_ENGINE = "The model's packages could not be imported ({kind}): pip install -r requirements.txt."
+
+# answers of the server itself, before any page
+NOT_FOUND = "Not found."
+TOO_LARGE = "This request is larger than the {limit} kB that this server takes."
+TOO_MANY = "Too many requests from this address: wait a few seconds."
+BAD_REQUEST = "This request cannot be read."
