@@ -59,10 +59,7 @@ def probe_saves(runs: Runs) -> list[Found] | None:
         "K": run.params["K"],
         "best": run.rounds[0].accepted,
         "accepted": len(path),
-        "u": _number(step.uniform),
-        "p": _number(step.p),
-        "q_tilde": _number(step.q_tilde),
-        "ratio": _number(step.ratio),
+        **_numbers(step),
         "fate": PRUNED if third is None else REJECTED.format(token=_shown(runs(2), third.token)),
     }
     return [Found(0, best, step.p / WANTED)] * 3
@@ -113,12 +110,12 @@ def longest(runs: Runs) -> list[Found] | None:
 
 def probe_taken(runs: Runs) -> list[Found] | None:
     """A round that accepts a probe which is not a sure one."""
-    return _first(runs(0), lambda visit, step: step.ratio < 1)
+    return _likeliest(runs(0), lambda visit, step: step.ratio < 1)
 
 
 def later_probe(runs: Runs) -> list[Found] | None:
     """A round that accepts a probe after it rejected another at the same node."""
-    return _first(runs(0), lambda visit, step: visit.steps[0].verdict == "reject")
+    return _likeliest(runs(0), lambda visit, step: visit.steps[0].verdict == "reject")
 
 
 CRITERIA: dict[str, Criterion] = {
@@ -131,21 +128,28 @@ CRITERIA: dict[str, Criterion] = {
 }
 
 
-def _first(run: Run, wanted: Callable[[Visit, Step], bool]) -> list[Found] | None:
-    for round in run.rounds:
-        for visit, step in _taken(round):
-            if wanted(visit, step):
-                words = {
-                    "level": round.nodes[step.child].depth,
-                    "token": _shown(run, step.token),
-                    "lost": _shown(run, visit.steps[0].token),
-                    "p": _number(step.p),
-                    "q_tilde": _number(step.q_tilde),
-                    "ratio": _number(step.ratio),
-                    "u": _number(step.uniform),
-                }
-                return [Found(round.index, words)]
-    return None
+def _likeliest(run: Run, wanted: Callable[[Visit, Step], bool]) -> list[Found] | None:
+    """Of the accepted probes that are wanted, the one that the target likes best."""
+    taken = [(r, v, step) for r in run.rounds for v, step in _taken(r) if wanted(v, step)]
+    if not taken:
+        return None
+    round, visit, step = max(taken, key=lambda found: found[2].p)
+    words = {
+        "level": round.nodes[step.child].depth,
+        "token": _shown(run, step.token),
+        "lost": _shown(run, visit.steps[0].token),
+        **_numbers(step),
+    }
+    return [Found(round.index, words)]
+
+
+def _numbers(step: Step) -> dict[str, str]:
+    return {
+        "u": _number(step.uniform),
+        "p": _number(step.p),
+        "q_tilde": _number(step.q_tilde),
+        "ratio": _number(step.ratio),
+    }
 
 
 def _taken(round: Round) -> Iterator[tuple[Visit, Step]]:

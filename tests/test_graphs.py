@@ -42,7 +42,7 @@ class Traced:
         return self.outputs
 
 
-def pair(family: str = "llama", capture=None, bucket: int = 32) -> tuple[Target, Eagle3]:
+def pair(family: str = "llama", capture=None, bucket: int = 64) -> tuple[Target, Eagle3]:
     model = tiny_model(family, seed=1)
     model.generation_config.eos_token_id = model.config.eos_token_id = None
     _, checkpoint = newborn(model, torch.arange(0, 90))
@@ -76,8 +76,8 @@ def test_captured_rounds_are_the_plain_ones_to_the_bit(family, T):
     captured = decoded(target, head, T=T)
     assert len(captured.rounds) > 25
     assert same(plain, captured)
-    # the text grew through several buckets of columns
-    assert len(target.graphs._graphs) >= 3 and len(head.graphs._graphs) >= 3
+    # the text grew through two buckets of columns
+    assert len(target.graphs._graphs) >= 2 and len(head.graphs._graphs) >= 2
     assert target.graphs.note.endswith("captured") and not pair()[0].graphs.note
 
 

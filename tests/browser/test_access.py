@@ -202,7 +202,7 @@ def test_a_small_page_scrolls_one_way_only(visit, address, name, width, height):
           const style = getComputedStyle(e);
           return box.width && box.right > width + 1 && e.checkVisibility()
             && style.position !== 'fixed' && !e.closest('[data-role=frame], .rheo-table, '
-              + '.dl-scroll, .rheo-figures, .js-plotly-plot, .tab-container');
+              + '.dl-scroll, .dl-tabs, .rheo-figures, .js-plotly-plot, .tab-container');
         }).map((e) => `${e.tagName}.${e.className} ${e.textContent.slice(0, 20)}`)""",
         width,
     )

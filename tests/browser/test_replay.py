@@ -13,7 +13,7 @@ from rheo import tracefile
 from tests.browser.conftest import served
 from tests.browser.test_playground import MARKS, VIEW, at_round, at_state, same_tree, state
 from tests.visual import sample
-from visual import strings, table, text, tree
+from visual import marks, strings, table, text
 from visual import strings_replay as words
 from visual.pages import replay
 
@@ -202,7 +202,7 @@ def test_the_run_is_saved_as_trace_table_and_pictures(visit, address, runs, tmp_
                          "(document.querySelector('[data-role=tree]')._fullLayout)")  # fmt: skip
     picture = ET.fromstring(saved(page, "svg", tmp_path).read_text(encoding="utf-8"))
     drawn = "".join(picture.itertext())
-    assert picture.tag.endswith("}svg") and text.name(run, round.root, tree.GLYPHS) in drawn
+    assert picture.tag.endswith("}svg") and text.name(run, round.root, marks.GLYPHS) in drawn
     png = saved(page, "png", tmp_path).read_bytes()
     assert png[:8] == b"\x89PNG\r\n\x1a\n"
     found = [int.from_bytes(png[at : at + 4], "big") for at in (16, 20)]
@@ -220,6 +220,7 @@ def test_the_saved_page_steps_without_a_server(visit, address, browser, runs, tm
     away.on("request", lambda request: asked.append(request.url))
     away.on("pageerror", lambda error: wrong.append(str(error)))
     away.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
+    away.set_default_timeout(60_000)
     away.goto(path.as_uri())
     at_round(away, 0)
     run = runs["hostile"]

@@ -36,6 +36,7 @@ class Guard:
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         if path in ("", "/"):
             send = _page(send, self._policy, b"gzip" in dict(scope["headers"]).get(ACCEPT, b""))
+            scope = {**scope, "query_string": b""}  # the browser's: Gradio has a `page` of its own
         else:
             send = _dressed(send, self._policy())
         refusal = self._refusal(scope, path or "/")
