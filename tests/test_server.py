@@ -70,7 +70,7 @@ OPEN = [
     ("GET", "/assets/index-1_a.js"), ("GET", "/static/fonts/a/b.woff2"),
     ("GET", "/gradio_api/queue/data?session_hash=x"), ("GET", "/gradio_api/heartbeat/abc1"),
     ("POST", "/gradio_api/queue/join"), ("POST", "/gradio_api/run/predict"),
-    ("GET", f"/gradio_api/file={routes.PLOTLY_JS}"), ("GET", "/gradio_api/startup-events"),
+    ("GET", routes.VENDOR), ("GET", "/gradio_api/startup-events"),
 ]  # fmt: skip
 CLOSED = [
     ("POST", "/gradio_api/upload"), ("POST", "/upload"), ("GET", "/gradio_api/upload_progress"),
@@ -78,7 +78,7 @@ CLOSED = [
     ("GET", "/gradio_api/openapi.json"),
     ("GET", "/monitoring"), ("GET", "/monitoring/summary"), ("GET", "/monitoring/x"),
     ("GET", "/gradio_api/file=/etc/passwd"), ("GET", "/gradio_api/file=app.py"),
-    ("GET", f"/gradio_api/file={routes.PLOTLY_JS.parent}/plotly.json"),
+    ("GET", f"/gradio_api/file={routes.PLOTLY_JS}"),
     ("GET", f"/gradio_api/file={routes.PLOTLY_JS.parent}/../package_data/plotly.min.js"),
     ("GET", "/gradio_api/file=http://169.254.169.254/"), ("GET", "/file=/etc/passwd"),
     ("GET", "/gradio_api/proxy=http://127.0.0.1:1/"), ("GET", "/assets/../../app.py"),

@@ -9,14 +9,14 @@ from pathlib import Path
 from string import Template
 
 import gradio as gr
-import plotly
 
 from visual import strings, strings_address
 from visual import strings_replay as replay
 from visual.palette import MARKS
+from visual.server import routes
 
 HERE = Path(__file__).parent
-PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+PLOTLY_JS = routes.PLOTLY_JS
 SHEETS = ("host.css", "dilemma.css", "present.css", "steps.css", "metrics.css", "replay.css")
 STYLES = tuple(HERE / name for name in SHEETS)  # of all pages
 # one scope; the last starts the viewer
@@ -45,13 +45,12 @@ def viewer(value: str, common: str) -> gr.HTML:
         value: the run to open with, as JSON.
         common: `wire.common` as JSON.
     """
-    gr.set_static_paths([PLOTLY_JS])
     return gr.HTML(
         value,
         html_template=template(),
         js_on_load=script(),
         # without a slash in front: under the path that a reverse proxy serves the page at
-        head=f'<script src="gradio_api/file={PLOTLY_JS}"></script>',
+        head=f'<script src="{routes.VENDOR.removeprefix("/")}"></script>',
         elem_id="viewer",
         apply_default_css=False,
         common=common,

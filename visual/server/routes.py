@@ -7,14 +7,14 @@ from pathlib import Path
 import plotly
 
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-VENDOR = "/vendor/plotly.min.js"  # the same file under a name that tells nothing of this machine
+VENDOR = "/vendor/plotly.min.js"  # under a name that tells nothing of this machine
 
 _FILES = r"/(assets|static)/[\w./-]+|/theme\.css|/favicon\.ico|/robots\.txt|/manifest\.json"
 _API = "/gradio_api"
 _READ = rf"{_API}/(info|startup-events|queue/data|heartbeat/\w{{1,64}})|/config"
 _WRITE = rf"{_API}/(queue/join|run/predict)/?"
 
-FILES = re.compile(rf"{_FILES}|{re.escape(VENDOR)}|{re.escape(f'{_API}/file={PLOTLY_JS}')}")
+FILES = re.compile(rf"{_FILES}|{re.escape(VENDOR)}")
 GET = re.compile(rf"/|{_READ}")
 POST = re.compile(_WRITE)
 
