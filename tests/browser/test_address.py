@@ -229,8 +229,8 @@ def test_the_other_page_has_links_too(visit, address):
     assert page.input_value("#dilemma [data-role=m]") == "2"
     assert page.input_value("#dilemma [data-role=T]") == "0.5"
     page.click("#dl-tab-draw")
-    page.fill("#dilemma [data-role=m]", "3")
-    address_is(page, "page=dilemma&scenario=multimodal&m=3&T=0.5")
+    page.fill("#dilemma [data-role=m]", "0")
+    address_is(page, "page=dilemma&scenario=multimodal&m=0&T=0.5")
     page.get_by_role("tab", name=strings.PAGES["playground"]).click()
     address_is(page, "")
 
