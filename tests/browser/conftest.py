@@ -125,7 +125,7 @@ def visit(browser):
         page.on("response", lambda r: wrong.append(told(r)) if r.status >= 500 else None)
         page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
         page.goto(f"{address}/{query}")
-        page.wait_for_selector("[data-drawn]")
+        page.locator("[data-drawn]:visible").first.wait_for()  # on whichever page it opens
         return page
 
     yield open_page

@@ -17,7 +17,7 @@ from rheo.trace import Run
 from tests.visual import sample
 from visual.pages import models, shelf
 
-ROUND_S, SLOW_S = 0.25, 2.0  # SLOW_S for a prompt with the word "slow"
+ROUND_S, SLOW_S = 0.25, 5.0  # SLOW_S for a prompt with the word "slow"
 
 
 class Decoding:
@@ -26,12 +26,13 @@ class Decoding:
     prompt_ids = ()
 
     def __init__(self, run: Run) -> None:
-        self.run, self.rounds = run, []
+        self.run, self.rounds, self.over = run, [], False
 
     def __iter__(self):
         for round in self.run.rounds:
             time.sleep(SLOW_S if "slow" in self.run.prompt else ROUND_S)
             self.rounds.append(round)
+            self.over = len(self.rounds) == len(self.run.rounds)
             yield round
 
     def close(self) -> None:
@@ -56,8 +57,7 @@ class Engine:
         return Decoding(replace(made, prompt=prompt, params=params.as_dict()))
 
     def run(self, decoding: Decoding, prompt: str) -> Run:
-        done = len(decoding.run.rounds) == len(decoding.rounds)
-        stop = "length" if done else "closed"
+        stop = "length" if decoding.over else "closed"
         return replace(decoding.run, rounds=tuple(decoding.rounds), stop=stop)
 
 

@@ -142,11 +142,11 @@ def test_pruned_children_and_the_table_come_when_asked_for(visit, address, recor
 
 def test_a_run_streams_and_stops_within_a_round(visit, address):
     page = visit(address)
-    page.fill("#prompt textarea", "A long story about the sea")
+    page.fill("#prompt textarea", "A long slow story about the sea")
     page.click("#run")
     at_state(page, "running")
     page.wait_for_function("document.querySelector('[data-role=root]').dataset.rounds >= 2")
-    assert page.inner_text("[data-role=prompt]") == "A long story about the sea"
+    assert page.inner_text("[data-role=prompt]") == "A long slow story about the sea"
     page.click("#stop")
     at_state(page, "done")
     assert page.inner_text("[data-role=state]") == strings.STOPPED_RUN

@@ -76,7 +76,7 @@ def test_the_page_lives_under_its_path(proxied, browser):  # noqa: F811
     state = page.locator("[data-role=state]")
     expect(state).to_contain_text("Stopped", timeout=120_000)  # the run came over the event stream
     page.get_by_role("tab", name="One-hot dilemma").click()
-    page.wait_for_selector("#dilemma .js-plotly-plot")
+    page.wait_for_selector("#dilemma [data-drawn]")
     page.close()
     own = (proxied, "data:", "blob:", proxied.replace("/rheo", "/favicon.ico"))
     assert not [url for url, _ in asked if not url.startswith(own)]
