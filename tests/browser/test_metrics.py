@@ -90,7 +90,7 @@ def test_a_slider_shows_the_node_as_it_would_be(page):
     at_node(page, 0, 0)
     page.wait_for_selector(f"[data-role=whatif]:has-text('{strings.WHATIF['hint']}')")
     move(page, "m", 2)
-    page.wait_for_selector(f"[data-role=whatif]:has-text('With m = 2, T = 1, K = 4')")
+    page.wait_for_selector("[data-role=whatif]:has-text('With m = 2, T = 1, K = 4')")
     assert row(page, "z") == "0.5 → 0.3" and row(page, "ratio") == "0.25 → 0.8"
     accepts = page.eval_on_selector_all(".wi b[data-accept]", "(b) => b.map((x) => x.innerText)")
     assert accepts == ["85.0 %", "96.0 %"]
