@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 
 from rheo import tracefile
 from rheo.trace import Run
-from tests.browser.conftest import ROOT, served
+from tests.browser.conftest import PATIENCE, ROOT, served
 from tests.visual import sample
 
 PAUSE_MS = 150  # between two key presses: a reader in a hurry
@@ -30,11 +30,14 @@ WATCH = """() => {
 }"""
 
 
-def steps(page, run: Run, count: int) -> list[tuple[float, bool]]:
-    """Milliseconds of `count` steps or more, and whether each went to another node's panel."""
+def steps(page, run: Run, count: int) -> tuple[list[tuple[float, bool]], float]:
+    """Milliseconds of `count` steps or more, and whether each went to another node's panel; and the
+    milliseconds that the page's thread computed a step, all that follows it included."""
     page.uncheck("[data-role=guessing]")
     page.evaluate(WATCH)
-    every, k = [], 0
+    meter = page.context.new_cdp_session(page)
+    meter.send("Performance.enable", {"timeDomain": "threadTicks"})
+    every, k, busy = [], 0, 0.0
     while len(every) < count:
         page.evaluate(f"document.querySelector('[data-role=root]').parentElement.__rheo.show({k})")
         page.wait_for_selector(f"[data-role=root][data-drawn='{k}']")
@@ -42,14 +45,22 @@ def steps(page, run: Run, count: int) -> list[tuple[float, bool]]:
         page.keyboard.press("Home")
         page.wait_for_timeout(400)
         page.evaluate("steps.length = 0")
+        before = computed(meter)
         last = int(page.get_attribute("[data-role=moment]", "max")) - 1
         for at in range(1, last + 1):
             page.keyboard.press("ArrowRight")
             page.wait_for_function("(n) => steps.length === n", arg=at)
             page.wait_for_timeout(PAUSE_MS)
         every += page.evaluate("steps")
+        busy += computed(meter) - before
         k = (k + 1) % len(run.rounds)
-    return every
+    return every, 1000 * busy / len(every)
+
+
+def computed(meter) -> float:
+    """Seconds of processor time that the page's thread has spent in tasks."""
+    metrics = meter.send("Performance.getMetrics")["metrics"]
+    return next(m["value"] for m in metrics if m["name"] == "TaskDuration")
 
 
 def quantile(values: list[float], share: float) -> float:
@@ -85,13 +96,17 @@ def main() -> None:
                 tracefile.save(run, Path(folder) / "first.json.gz")
                 with served(Path(folder)) as address:
                     page = browser.new_page(viewport={"width": 1280, "height": 720})
+                    page.set_default_timeout(PATIENCE)
                     page.goto(f"{address}/?__theme=light")
                     page.wait_for_selector("[data-drawn]")
-                    every = steps(page, run, asked.steps)
+                    every, busy = steps(page, run, asked.steps)
                     page.close()
             print(row(f"{name}: all steps", [ms for ms, _ in every]))
             moved = [ms for ms, other in every if other]
-            print(row(f"{name}: to another node's panel", moved or [0.0]), flush=True)
+            print(row(f"{name}: to another node's panel", moved or [0.0]))
+            print(
+                f"{name}: {busy:.0f} ms of processor time a step in the page's thread", flush=True
+            )
         browser.close()
     print(f"load average at the end: {os.getloadavg()[0]:.2f}")
 

@@ -82,7 +82,8 @@ def _opening(run: Run | None) -> str:
     """The message that the viewer opens with; the panel it shows first is in it."""
     if run is None or not run.rounds:
         return ""
-    at = telling(run)
+    first = shelf.gallery().get(shelf.GALLERY + shelf.FIRST.removesuffix(".json.gz"))
+    at = first["round"] if first else telling(run)  # what the run's note speaks of
     node = wire.tree.default_node(run.rounds[at])
     opening = wire.whole(shelf.RECORDED, run, at)
     opening["answers"] = {
