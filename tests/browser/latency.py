@@ -2,7 +2,8 @@
 
 The real page in headless Chromium: from the key press (the event's own time stamp, so that waiting
 for a busy page counts) to the frame being painted (`requestAnimationFrame`, then a task). Without
-traces: the shipped one at R = 60, and the sample of the tests at R = 128.
+traces: the shipped one at R = 60; `python -m rheo generate --nodes 128 --trace run.json.gz` makes one
+at R = 128.
 """
 
 import argparse
@@ -16,7 +17,6 @@ from playwright.sync_api import sync_playwright
 from rheo import tracefile
 from rheo.trace import Run
 from tests.browser.conftest import PATIENCE, ROOT, served
-from tests.visual import sample
 
 PAUSE_MS = 150  # between two key presses: a reader in a hurry
 WATCH = """() => {
@@ -75,8 +75,7 @@ def row(name: str, times: list[float]) -> str:
 def runs(paths: list[str]) -> list[Run]:
     if paths:
         return [tracefile.load(path) for path in paths]
-    shipped = tracefile.load(ROOT / "assets" / "traces" / "first.json.gz")
-    return [shipped, sample.run(rounds=12, R=128, K=10, depth=8)]
+    return [tracefile.load(ROOT / "assets" / "traces" / "first.json.gz")]
 
 
 def main() -> None:
