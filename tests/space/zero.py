@@ -104,7 +104,7 @@ def main() -> None:
         device = None if MODE == "zero" else "cpu"  # None: the engine finds the pretended GPU
         pair = custom(str(FOLDER / "target"), str(FOLDER / "head"))
         engine = Engine.load(pair, device=device, dtype=torch.bfloat16)
-        engine.target.cache.bucket = 256  # as on a GPU
+        engine.target.cache.bucket = engine.draft.bucket = 256  # as on a GPU
         return engine
 
     live.MODELS._load = load
