@@ -66,7 +66,7 @@ def client(visitor: Visitor, seen: Seen, phase: str, over: threading.Event, star
 def _look(visitor: Visitor, at: dict) -> None:
     answered = visitor.call("_ask", [None], at)
     answered.raise_for_status()
-    if r'\"answer\":{' not in answered.text:  # JSON in JSON
+    if r"\"answer\":{" not in answered.text:  # JSON in JSON
         raise ValueError(answered.text[:200])
 
 
