@@ -2,7 +2,7 @@
 
 The real page in headless Chromium: from the key press (the event's own time stamp, so that waiting
 for a busy page counts) to the frame being painted (`requestAnimationFrame`, then a task). On a busy
-machine p10 and the processor time tell more. Without traces: the shipped one at R = 60;
+machine p10 and the processor time tell more than p50. Without traces: the shipped one at R = 60;
 `python -m rheo generate --nodes 128 --trace run.json.gz` makes one at R = 128.
 """
 

@@ -23,7 +23,8 @@ from tests.visitor import Visitor
 from tests.visual import sample
 
 CLIENTS, RUNNERS, BROWSERS = 30, 5, 2
-PAUSE = 2.0  # seconds between two looks of a client
+PAUSE = 8.0  # seconds between two looks of a client: stepping itself asks the server nothing
+ALONE = 0.5  # the same of the quiet client, for enough looks in a short time
 QUIET = 0.2  # of the time, before the load
 ROUNDS = 5
 
@@ -49,17 +50,17 @@ class Seen:
             self.counts[what] += 1
 
 
-def client(visitor: Visitor, seen: Seen, phase: str, over: threading.Event, start: int) -> None:
-    """Open the page, look at rounds, again and again."""
-    over.wait(PAUSE * (start % CLIENTS) / CLIENTS)
-    step = start
+def client(visitor: Visitor, seen: Seen, over: threading.Event, pause: float, start: int) -> None:
+    """Open the page, look at rounds, again and again. Number 0 is the quiet one."""
+    phase, step = "loaded" if start else "idle", start
+    over.wait(pause * start / CLIENTS)
     while not over.is_set():
         seen.timed(f"page {phase}", lambda: visitor.http.get("/").raise_for_status())
         for _ in range(4):
             step += 1
             at = {"run": "recorded", "round": step % ROUNDS, "node": 0, "what": "panel"}
             seen.timed(f"trace {phase}", lambda at=at: _look(visitor, at))
-            if over.wait(PAUSE):
+            if over.wait(pause):
                 return
 
 
@@ -72,9 +73,9 @@ def _look(visitor: Visitor, at: dict) -> None:
 
 def runner(address: str, seen: Seen, over: threading.Event) -> None:
     """Press Run until the end; each run is finished, or refused with a word on the line."""
+    visitor = Visitor(address)
+    values = _values(visitor)
     while not over.is_set():
-        visitor = Visitor(address)
-        values = _values(visitor)
         messages = list(visitor.decode(["Why is the sky blue?", *values]))
         waited = any("ahead of you" in str(m.get("sentence")) for m in messages)
         last = messages[-1]
@@ -83,7 +84,6 @@ def runner(address: str, seen: Seen, over: threading.Event) -> None:
         seen.count(kind)
         if waited:
             seen.count("told their position")
-        visitor.http.close()
 
 
 def _values(visitor: Visitor) -> list:
@@ -124,21 +124,24 @@ def _guarded(seen: Seen, act: Callable, *arguments) -> threading.Thread:
     return thread
 
 
-def measure(minutes: float, folder: Path) -> Seen:
-    """The quiet part and the loaded part, one after the other."""
-    seen, end = Seen(), time.monotonic() + 60 * minutes
+def measure(minutes: float, folder: Path, pause: float = PAUSE) -> Seen:
+    """The quiet part and the loaded part, one after the other; `pause` is the crowd's."""
+    seen = Seen()
     tracefile.save(sample.run(rounds=ROUNDS), folder / "first.json.gz")
     with served(folder, RHEO_RATE="0") as address:
         app = next(p for p in psutil.Process().children() if "tests.browser.served" in p.cmdline())
         quiet, over = threading.Event(), threading.Event()
-        alone = _guarded(seen, client, Visitor(address), seen, "idle", quiet, 0)
+        alone = _guarded(seen, client, Visitor(address), seen, quiet, ALONE, 0)
         time.sleep(60 * minutes * QUIET)
         quiet.set()
         alone.join()
-        visitors = [Visitor(address) for _ in range(CLIENTS)]
-        crowd = [_guarded(seen, client, v, seen, "loaded", over, i) for i, v in enumerate(visitors)]
+        crowd = [
+            _guarded(seen, client, Visitor(address), seen, over, pause, 1 + i)
+            for i in range(CLIENTS)
+        ]
         crowd += [_guarded(seen, runner, address, seen, over) for _ in range(RUNNERS)]
         crowd.append(_guarded(seen, browsers, address, seen, over))
+        end = time.monotonic() + 60 * minutes * (1 - QUIET)
         while time.monotonic() < end:
             seen.memory.append((time.monotonic() / 60, app.memory_info().rss / 1e6))
             time.sleep(1)
@@ -177,8 +180,10 @@ def table(seen: Seen) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=5)
+    parser.add_argument("--pause", type=float, default=PAUSE, help="seconds between two looks")
+    asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        seen = measure(parser.parse_args().minutes, Path(folder))
+        seen = measure(asked.minutes, Path(folder), asked.pause)
     print(table(seen))
     return 1 if seen.errors else 0
 

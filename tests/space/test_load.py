@@ -8,7 +8,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_a_class_of_thirty_for_half_a_minute(tmp_path):
-    seen = load.measure(0.5, tmp_path)
+    seen = load.measure(0.5, tmp_path, pause=4.0)
     print(load.table(seen))
     assert not seen.errors
     assert seen.counts["finished"] >= 1

@@ -1,6 +1,7 @@
 """Links: what is written is read again, whatever a stranger writes is at most a sentence."""
 
 import html
+import json
 from urllib.parse import urlencode
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from rheo.params import STRATEGIES, DecodeParams
 from visual import address
 from visual import strings_address as words
-from visual.pages import linked
+from visual.pages import linked, shelf
 from visual.pages.controls import RANGES
 
 NUMBERS = {
@@ -118,6 +119,17 @@ def test_what_a_link_says_is_escaped_before_it_is_shown(hostile):
 def test_a_run_that_nobody_has_is_said():
     *_, notice, viewer = linked.answer("trace=no-such-run&round=2")
     assert words.WHY_NAME in notice and "value" not in viewer
+
+
+def test_a_shipped_run_comes_with_its_own_settings_but_the_link_has_the_last_word():
+    key, entry = next(iter(shelf.gallery().items()))
+    *settings, _, viewer = linked.answer(f"trace={entry['name']}&m=3&round=2")
+    run = shelf.find({}, key)
+    changes = dict(zip(address.SETTINGS, settings, strict=True))
+    assert json.loads(viewer["value"])["key"] == key
+    assert changes["prompt"]["value"] == run.prompt and changes["m"]["value"] == 3
+    assert changes["T"]["value"] == run.params["T"]
+    assert json.loads(viewer["opened"])["values"]["round"] == 2
 
 
 def test_only_what_the_link_says_is_changed_and_locks_hide():
