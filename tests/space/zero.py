@@ -17,12 +17,11 @@ from types import SimpleNamespace
 
 from tests.space import pretend
 
-MODE, FOLDER = sys.argv[1], Path(sys.argv[2])
 ASKED = {"T": 1.0, "K": 4, "R": 12, "depth": 3, "S": 20, "max_new_tokens": 24, "seed": 3}
 leases: list[dict] = []
 
 
-def pack_and_lend(engine) -> None:
+def pack_and_lend(engine, packed: Path) -> None:
     """What `spaces` does at launch, and the parts of its worker that need a GPU."""
     import torch
     from spaces.zero import torch as emulation
@@ -30,7 +29,7 @@ def pack_and_lend(engine) -> None:
     from spaces.zero.torch import patching
 
     placed = {fake: real.clone() for fake, real in patching.cuda_aliases.items()}
-    patching.Config.zerogpu_offload_dir = str(FOLDER / "packed")
+    patching.Config.zerogpu_offload_dir = str(packed)
     emulation.pack()
 
     def move(callback=None) -> None:  # in the worker; each tensor arrives alone, as from the disk
@@ -85,8 +84,8 @@ def run(live, params, prompt: str = "the end of the river") -> dict:
     return {"run": shown, "pieces": count, "said": said}
 
 
-def main() -> None:
-    if MODE == "zero":
+def main(mode: str, folder: Path) -> None:
+    if mode == "zero":
         os.environ |= {
             "SPACES_ZERO_GPU": "true",
             "SPACES_ZERO_DEVICE_API_URL": "http://127.0.0.1:1",
@@ -101,8 +100,8 @@ def main() -> None:
     from visual.pages import live
 
     def load(name: str, progress) -> Engine:
-        device = None if MODE == "zero" else "cpu"  # None: the engine finds the pretended GPU
-        pair = custom(str(FOLDER / "target"), str(FOLDER / "head"))
+        device = None if mode == "zero" else "cpu"  # None: the engine finds the pretended GPU
+        pair = custom(str(folder / "target"), str(folder / "head"))
         engine = Engine.load(pair, device=device, dtype=torch.bfloat16)
         engine.target.cache.bucket = engine.draft.bucket = 256  # as on a GPU
         return engine
@@ -112,8 +111,8 @@ def main() -> None:
     if loading.error:
         raise SystemExit(loading.error)
     found = {"placed": str(loading.engine.target.device), "agreement": loading.engine.agreement}
-    if MODE == "zero":
-        pack_and_lend(loading.engine)
+    if mode == "zero":
+        pack_and_lend(loading.engine, folder / "packed")
     params = DecodeParams(**ASKED)
     found["first"], found["second"] = run(live, params), run(live, params)
     found["refused"] = run(live, params, "the end " * 5000)
@@ -126,4 +125,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1], Path(sys.argv[2]))
