@@ -100,6 +100,7 @@ def _visit(packed: Packed, i: int, steps: list[Step]) -> Visit:
     row = packed.ints("visited")[i]
     expanded = packed["expansion"][row] >= 0
     width = packed["ids"].shape[-1] if expanded else 0
+    last = int(packed["rest_counts"][i].nonzero()[0].max(initial=-1)) + 1
     held = packed["outside_p"][i] > 0  # the others are whatever topk found, even in the support
     return Visit(
         node=row,
@@ -113,4 +114,6 @@ def _visit(packed: Packed, i: int, steps: list[Step]) -> Visit:
         rest=max(0.0, float(packed["rest"][i])),
         mass=float(packed["mass"][i]),
         steps=tuple(steps),
+        rest_counts=tuple(packed["rest_counts"][i][:last].astype(int).tolist()),
+        rest_masses=tuple(packed["rest_masses"][i][:last].tolist()),
     )

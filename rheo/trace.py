@@ -93,6 +93,8 @@ class Visit:
     rest: float  # the target's mass on everything else
     mass: float  # of the last residual before it is normalised
     steps: tuple[Step, ...]
+    rest_counts: tuple[int, ...] = ()  # tokens of the rest by octave: p in [2^-(k+1), 2^-k)
+    rest_masses: tuple[float, ...] = ()  # and their mass
 
     def residuals(self) -> list[list[float]]:
         """p0 -> p1 -> ...: p on the recorded ids, then after each rejected step, normalised.

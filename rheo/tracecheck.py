@@ -4,6 +4,7 @@
 a trace may come from anybody.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 
@@ -14,6 +15,7 @@ from rheo.trace import Node, Round, Run, Step, Visit
 ONE = 1.001  # of sums in float32 that are 1
 HUGE = 2**40
 DEEPEST = 64
+OCTAVES = 64
 
 
 def check(run: Run) -> None:
@@ -107,6 +109,7 @@ def _check_visit(r: Round, visit: Visit, where: str) -> None:
     whole = visit.support_size == len(visit.ids)
     _all([_share(*numbers, visit.rest, visit.mass), len(set(seen)) == len(seen)], at)
     _all([*map(_token, seen), visit.support_size >= len(visit.ids), bool(visit.steps)], at)
+    _all(_rest(visit), at)
     children = {i: n.token for i, n in enumerate(r.nodes) if n.parent == visit.node}
     _all((not whole or token in visit.ids for token in children.values()), at)
     probes = sum(step.rule == "probe" for step in visit.steps)
@@ -117,6 +120,13 @@ def _check_visit(r: Round, visit: Visit, where: str) -> None:
         )
     for i, step in enumerate(visit.steps, start=1):
         _all(_possible(step, i == len(visit.steps), children), f"a step of {where}")
+
+
+def _rest(visit: Visit) -> Iterable[bool]:
+    """Its octaves, where they are recorded."""
+    counts, masses = visit.rest_counts, visit.rest_masses
+    yield len(counts) == len(masses) <= OCTAVES and all(0 <= n < HUGE for n in counts)
+    yield _share(*masses) and (not counts or abs(math.fsum(masses) - visit.rest) < 1e-6)
 
 
 def _possible(step: Step, last: bool, children: dict[int, int]) -> Iterable[bool]:

@@ -28,7 +28,7 @@ def to_json(record: Any) -> Any:
         out = {}
         for f in fields(record):
             value = getattr(record, f.name)
-            if value is None or (f.name == "ghosts" and not value):
+            if value is None or (f.default == () and not value):
                 continue
             out[f.name] = value if f.name in FULL else to_json(value)
         return out

@@ -2,11 +2,13 @@
 
 The draft's side is exact: a trace keeps q, untempered, on the whole support. The target's law at
 another temperature T' is p ** (T / T'), renormalised over the whole vocabulary, and a trace keeps p
-on the support, its most probable tokens outside, and the mass of the rest. The rest's tempered mass
-is bounded from both sides; the middle is used, and the largest error that it can cause is told.
-Which nodes survive pruning would need a new draft: the slots that the run kept stay kept.
+on the support, its most probable tokens outside, and the rest's count and mass by octave. The
+rest's tempered mass is bounded from both sides; the middle is used, and the largest error that it
+can cause is told. Which nodes survive pruning would need a new draft: the slots that the run kept
+stay kept.
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -14,6 +16,7 @@ import torch
 from torch import Tensor
 
 from rheo.errors import RheoError
+from rheo.packed import OCTAVES
 from rheo.params import DecodeParams
 from rheo.strategies import TABLE
 from rheo.trace import Round, Run, Visit
@@ -22,6 +25,7 @@ from rheo.verify import Children, NodeLaw, child_probability
 
 MOST = 1 << 18  # tokens of the largest vocabularies there are
 LOOKS = 9  # laws looked at between the two bounds
+LAST = OCTAVES - 1  # the octave that is open below
 
 
 @dataclass(frozen=True)
@@ -164,21 +168,36 @@ class Bounds(NamedTuple):
     high: float
 
 
-def rest_bounds(mass: float, most: float, count: int, power: float) -> Bounds:
-    """sum of x ** power over `count` masses that sum to `mass`, none above `most`.
+def rest_bounds(mass: float, count: int, least: float, most: float, power: float) -> Bounds:
+    """sum of x ** power over `count` masses in [least, most] that sum to `mass`.
 
-    It is extreme where they are all equal, and where as many as can be stand at `most`.
+    It is extreme where they are all equal, and where all but one stand at an end.
 
-    >>> rest_bounds(0.4, 0.2, 4, 2.0)
+    >>> rest_bounds(0.4, 4, 0.0, 0.2, 2.0)
     Bounds(low=0.04000000000000001, high=0.08000000000000002)
     """
     if mass <= 0 or most <= 0:
         return Bounds(0.0, 0.0)
-    count = max(count, 1, -int(-mass // most))
-    full, left = divmod(mass, most)
-    peaked = full * most**power + left**power
+    count = max(count, 1, math.ceil(mass / most))
+    least = min(least, mass / count)
+    full = min(count - 1, int((mass - count * least) / (most - least))) if most > least else 0
+    between = max(0.0, mass - full * most - (count - full - 1) * least)
+    peaked = full * most**power + between**power + (count - full - 1) * least**power
     equal = count * (mass / count) ** power
     return Bounds(min(peaked, equal), max(peaked, equal))
+
+
+def _rest(visit: Visit, count: int, power: float) -> Bounds:
+    """The same of all that a trace tells of the visit's rest: octave by octave, or, in a trace
+    without them, as `count` masses below the least one that it names."""
+    if not visit.rest_counts:
+        named = visit.outside_p or (visit.rest,)
+        return rest_bounds(visit.rest, count, 0.0, min(named), power)
+    bounds = [
+        rest_bounds(mass, n, 0.0 if k == LAST else 2.0 ** -(k + 1), 2.0**-k, power)
+        for k, (n, mass) in enumerate(zip(visit.rest_counts, visit.rest_masses, strict=True))
+    ]
+    return Bounds(*(math.fsum(ends) for ends in zip(*bounds, strict=True)))
 
 
 def _target(visit: Visit, T: float, wanted: float, vocabulary: int) -> Tensor:
@@ -193,8 +212,7 @@ def _target(visit: Visit, T: float, wanted: float, vocabulary: int) -> Tensor:
     power = T / wanted
     w = (known / known.max()) ** power  # scaled, so that nothing underflows
     scale = float(known.max()) ** -power
-    least = float(outside.min()) if len(outside) else visit.rest
-    rest = rest_bounds(visit.rest, least, vocabulary - len(known), power)
+    rest = _rest(visit, vocabulary - len(known), power)
     ends = [1 / (w.sum() + scale * bound) for bound in (rest.high, rest.low)]
     steps = torch.linspace(float(ends[0]), float(ends[1]), LOOKS, dtype=torch.float64)
     laws = w[: len(inside)] * torch.cat([steps, steps.mean()[None]])[:, None]

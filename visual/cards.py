@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from rheo.trace import Node, Round, Run, Step, Visit
 from visual import strings, text
 from visual import strings_steps as words
+from visual.draws import draws
 from visual.palette import CHECK, CROSS, MARKS
-from visual.residual import draws
 from visual.text import number, ordered
 
 ROOM = 0.13  # share of a bar from which a segment is labelled

@@ -67,10 +67,13 @@ def _final(kind: str, names: list[Any], nodes: list[dict[str, Any]], run: Run) -
 
 
 def _waiting(nodes: list[dict[str, Any]], run: Run) -> dict[str, Any]:
-    """Undecided children of any kind: nothing of them is told but the token."""
+    """Undecided children: nothing of them is told but token and kind, and none can be chosen."""
     marks = [MARKS[node["kind"]] for node in nodes]
     return {
         "text": [text.escape(text.name(run, node["token"], GLYPHS)) for node in nodes],
+        "hovertext": [
+            f"<b>{text.escape(text.name(run, n['token']))}</b>  {n['kind']}" for n in nodes
+        ],
         "marker": {
             "symbol": _same([mark.symbol for mark in marks]),
             "size": _same([SIZES[node["kind"]] for node in nodes]),

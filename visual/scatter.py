@@ -4,12 +4,14 @@ from typing import Any
 
 from visual import palette, strings
 from visual.moments import ALWAYS, Span
-from visual.palette import MUTED
+from visual.palette import INK, MUTED
 
 SIZES = {"root": 11, "deterministic": 8, "probe": 10, "filler": 8, "residual": 12, "bonus": 12}
 SIZES["ghost"] = 6
 GHOST = palette.Mark("", "circle-open", "○", MUTED)
 WAITING = "waiting"  # marks of children before their verdict
+CHOSEN = "chosen"  # the ring around the chosen node
+RING = {"symbol": "circle-open", "size": 20, "color": INK, "line": {"width": 1.5}}
 Place = tuple[float, float]  # depth and row
 
 
@@ -17,8 +19,11 @@ def defaults(name: str) -> dict[str, Any]:
     """What all traces of this name share; on its way to the browser a trace goes without."""
     if name in SIZES:
         return {"type": "scatter", "mode": "markers+text", "hovertemplate": strings.hover(name)}
-    mode = {WAITING: "markers+text", "chosen": "markers"}.get(name, "lines")
-    return {"type": "scatter", "mode": mode, "hoverinfo": "skip"}
+    if name == CHOSEN:
+        return {"type": "scatter", "mode": "markers", "hoverinfo": "skip", "marker": RING}
+    if name == WAITING:
+        return {"type": "scatter", "mode": "markers+text", "hovertemplate": strings.HOVER_WAITING}
+    return {"type": "scatter", "mode": "lines", "hoverinfo": "skip"}
 
 
 def scatter(name: str, span: Span = ALWAYS, **attributes: Any) -> dict[str, Any]:

@@ -147,6 +147,7 @@ HOVER_NUMBERS = (
     "slot %{customdata[7]}",
     "%{customdata[2]}",
 )
+HOVER_WAITING = "%{hovertext}<br>waits for its verdict<extra></extra>"
 
 
 def hover(kind: str) -> str:

@@ -31,8 +31,8 @@ UNMEASURED = (
     "press Run with the strategy Autoregressive."
 )
 ELSEWHERE = (
-    "Measured on another machine ({device}): {speed:.1f} tokens/s there. To compare with plain "
-    "decoding here, press Run."
+    "Measured on another machine ({device}): {speed:.1f} tokens/s there. A speed-up compares with "
+    "plain decoding on the same machine, which this trace does not have."
 )
 THE_REFERENCE = "This is plain decoding itself: {ms:.0f} ms a token, the reference for speed-ups."
 MEASURED = (

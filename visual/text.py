@@ -15,6 +15,7 @@ VISIBLE = {" ": "␣", "\n": "↵", "\r": "␍", "\t": "→", "\x7f": "␡", "\N
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}  # what does not print by itself
 BYTE = re.compile("⟨0x([0-9A-F]{2})⟩")  # a token that is no whole character
 MOST_DIGITS = 12
+TINY = 0.0005  # what three decimals would show as 0.000
 
 
 def token(text: str, limit: int | None = None) -> str:
@@ -189,9 +190,10 @@ def _emit_sentence(run: Run, round: Round, visit: Visit, step: Step, law: str) -
 
 def interval(step: Step) -> dict[str, str]:
     """low, high and the share that does or does not fall between them, as a sentence says them."""
-    low, high, share, u = ordered([step.low, step.high, step.share, step.uniform])
-    shown = strings.SHARE.format(u=u)
+    low, high, share = ordered([step.low, step.high, step.share])
+    shown = strings.SHARE.format(u=share)
     if abs(step.share - step.uniform) > 1e-6:
+        _, u = ordered([step.share, step.uniform])
         shown = strings.RESCALED.format(share=share, u=u)
     return {"low": low, "high": high, "share": shown}
 
@@ -206,16 +208,23 @@ def number(x: float) -> str:
 
 
 def ordered(values: Sequence[float]) -> list[str]:
-    """Numbers with as many decimals, three at least, as it takes to tell the different ones apart.
+    """Numbers with as many decimals, three at least, as it takes to tell the different ones apart;
+    a tiny one never looks like 0.
 
-    >>> ordered([0.6113, 0.6111]), ordered([0.0, 0.5])
-    (['0.6113', '0.6111'], ['0', '0.500'])
+    >>> ordered([0.6113, 0.6111]), ordered([0.0, 0.00041, 0.5])
+    (['0.6113', '0.6111'], ['0', '0.00041', '0.500'])
     """
     for digits in range(3, MOST_DIGITS):
-        shown = [str(int(x)) if x in (0, 1) else f"{x:.{digits}f}" for x in values]
+        shown = [_decimal(x, digits) for x in values]
         if len(set(shown)) == len(set(values)):
             break
     return shown
+
+
+def _decimal(x: float, digits: int) -> str:
+    if x in (0, 1):
+        return str(int(x))
+    return f"{x:.{digits}g}" if 0 < x < TINY else f"{x:.{digits}f}"
 
 
 # A round and a run in one line

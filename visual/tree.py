@@ -17,7 +17,7 @@ from visual.lines import BUS
 from visual.marks import FADED, GLYPHS
 from visual.moments import Moments
 from visual.palette import CLEAR, INK, MUTED
-from visual.scatter import Place, scatter, short
+from visual.scatter import CHOSEN, Place, scatter, short
 
 CLOSE = 0.6  # the row of a leaf that the walk never came to
 ALONE = 2.0  # times as high: the row of an only child
@@ -49,7 +49,7 @@ def drawing(run: Run, round: Round, ghosts: bool = False) -> dict[str, Any]:
     Traces: "edge VERDICT WIDTH" for the lines; one or more a kind ("root", "deterministic",
     "probe", "filler", "residual" or "bonus", "ghost") for the nodes as they end, whose `customdata`
     rows are `marks.ROW`; "waiting" for children before their verdict; "pruned" where children were
-    pruned and `ghosts` is off; "chosen", the ring around the chosen node, which the host moves.
+    pruned and `ghosts` is off; "chosen", the ring around the node to look at first.
 
     A trace that does not stand in all frames has the `meta` [from, until): frame numbers of
     `moments`, until None to the end. What stands in the last frame is opaque.
@@ -119,12 +119,7 @@ def _pruned(
 
 
 def _chosen(at: Place) -> dict[str, Any]:
-    return scatter(
-        "chosen",
-        x=[short(at[0])],
-        y=[short(at[1])],
-        marker={"symbol": "circle-open", "size": 20, "color": INK, "line": {"width": 1.5}},
-    )
+    return scatter(CHOSEN, x=[short(at[0])], y=[short(at[1])])
 
 
 def _layout(run: Run, round: Round, place: dict[Any, Place]) -> dict[str, Any]:

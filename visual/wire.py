@@ -26,7 +26,7 @@ from visual import (
     whatif,
 )
 from visual import strings_metrics as words
-from visual.scatter import SIZES, WAITING, defaults
+from visual.scatter import CHOSEN, SIZES, WAITING, defaults
 
 
 def dumps(message: Any) -> str:
@@ -38,7 +38,7 @@ def dumps(message: Any) -> str:
 def common() -> dict[str, Any]:
     """What every drawing shares and is sent once."""
     return {
-        "defaults": {name: defaults(name) for name in (*SIZES, WAITING, "chosen", "")},
+        "defaults": {name: defaults(name) for name in (*SIZES, WAITING, CHOSEN, "")},
         "layout": tree.LAYOUT,
         "close": tree.CLOSE,
         "dark": palette.DARK,
@@ -81,9 +81,10 @@ def a_round(run: Run, round: Round) -> dict[str, Any]:
 
 
 def slim(drawing: dict[str, Any]) -> dict[str, Any]:
-    """A tree's drawing without what `common` says; the host puts it back."""
+    """A tree's drawing without what `common` says, which the host puts back, and without the ring,
+    which the host moves."""
     traces = []
-    for trace in drawing["data"]:
+    for trace in (trace for trace in drawing["data"] if trace["name"] != CHOSEN):
         known = defaults(trace["name"])
         traces.append({k: v for k, v in trace.items() if k not in known})
     layout = {k: v for k, v in drawing["layout"].items() if k not in tree.LAYOUT}

@@ -9,7 +9,7 @@ import pytest
 
 from tests.visual import by_hand, sample
 from tests.visual.played import every, models, played  # noqa: F401
-from visual import frames, moments, palette, residual, text, tree, wire
+from visual import frames, moments, palette, residual, strings, text, tree, wire
 
 MADE = [by_hand.run(), by_hand.rrsw(), *(sample.run(4, seed=seed) for seed in (3, 4))]
 MADE.append(sample.run(2, R=128, K=10, depth=8))
@@ -154,11 +154,17 @@ def test_the_last_frame_is_the_finished_round_and_opaque_at_once(ghosts):
         assert set(rows) == set(names(drawing).values()) and len(set(rows)) == len(rows)
 
 
-def test_what_waits_tells_nothing_under_the_pointer():
+def test_what_waits_tells_token_and_kind_and_no_number():
     for run, round in rounds(MADE):
+        told = {
+            f"<b>{text.escape(text.name(run, node.token))}</b>  {node.kind}"
+            for node in round.nodes[1:]
+        }
         waiting = [t for t in tree.drawing(run, round)["data"] if t["name"] == "waiting"]
-        assert waiting and all(t["hoverinfo"] == "skip" for t in waiting)
-        assert not any({"customdata", "hovertemplate", "hovertext"} & set(t) for t in waiting)
+        assert waiting and not any("customdata" in trace for trace in waiting)
+        assert {line for trace in waiting for line in trace["hovertext"]} <= told
+        assert {trace["hovertemplate"] for trace in waiting} == {strings.HOVER_WAITING}
+        assert "%{" not in strings.HOVER_WAITING.replace("%{hovertext}", "")
 
 
 def loose(run, round, drawing):

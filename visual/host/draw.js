@@ -36,18 +36,19 @@ function full(drawing) {                     // put back what `wire.slim` left o
   frame.style.maxHeight = part('side').style.maxHeight = `${room}px`;
   const pitch = (height - 24) / rows;
   const size = Math.min(Math.max(pitch * 0.8, 9), width / columns > 88 ? 12.5 : 11.5);
-  const data = drawing.data.filter((trace) => trace.name !== 'chosen').map((trace) => {
-    const whole = { ...(defaults[trace.name] || defaults['']), ...trace, ...seen(trace) };
+  const data = drawing.data.map((trace) => {
+    const known = { ...(defaults[trace.name] || defaults['']), ...trace };
+    const whole = { ...known, ...seen(known) };
     const cramped = trace.text && trace.marker.opacity < 1 && pitch * common.close < LEGIBLE;
     return cramped ? { ...whole, mode: 'markers', marker: { ...trace.marker, size: 6 } } : whole;
   });
   return { data, layout: { ...layout, width, height, font: { ...layout.font, size } } };
 }
 
-function seen({ meta, customdata }) {        // a trace in the frame shown; what is hidden is not hovered
+function seen({ meta, hovertemplate }) {     // a trace in the frame shown; what is hidden is not hovered
   const [from, until] = meta || [0, null], at = view.frame - (asking() ? 0.5 : 0);
   const there = from <= at && (until === null || at < until);
-  return { opacity: there ? 1 : 0, hoverinfo: there && customdata ? 'all' : 'skip' };
+  return { opacity: there ? 1 : 0, hoverinfo: there && hovertemplate ? 'all' : 'skip' };
 }
 
 function disclose() {                        // restyles only what changes: no trace is drawn again

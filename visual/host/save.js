@@ -21,8 +21,10 @@ function save(what) {
 
 async function image(format) {             // of the frame shown, on the page's own ground
   const tree = part('tree'), paper = getComputedStyle(root).getPropertyValue('--paper').trim();
-  const { width, height } = tree._fullLayout;
-  const figure = { data: tree.data, layout: { ...tree.layout, paper_bgcolor: paper } };
+  const { width, height } = tree._fullLayout, at = place(tree.data);
+  const ring = at ? [{ ...defaults.chosen, x: [at[0]], y: [at[1]] }] : [];
+  const data = [...tree.data, ...(isDark() ? themed(ring) : ring)];
+  const figure = { data, layout: { ...tree.layout, paper_bgcolor: paper } };
   const scale = format === 'png' ? SCALE : 1;
   const address = await Plotly.toImage(figure, { format, width, height, scale });
   const text = address.slice(address.indexOf(',') + 1);
