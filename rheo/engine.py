@@ -14,8 +14,8 @@ from rheo.draft.eagle3 import Eagle3
 from rheo.draft.fit import warn_if_unfit
 from rheo.draft.lm import LMDraft
 from rheo.errors import RheoError
-from rheo.fetch import Paths, Progress, ensure, quiet
-from rheo.machine import check_fit
+from rheo.fetch import Paths, Progress, ensure, foreseen, quiet
+from rheo.machine import check_fit, weights
 from rheo.params import DecodeParams
 from rheo.target import Target
 from rheo.trace import Run
@@ -63,8 +63,11 @@ class Engine:
         """
         chosen = pair(name) if isinstance(name, str) else name
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        place = torch.device(device)
+        coming = sum(map(foreseen, (chosen.target, chosen.draft)))  # gigabytes not to be fetched
+        check_fit(chosen.name, coming, place, dtype)
         paths = ensure(chosen, progress)
-        check_fit(chosen.name, [paths.target, paths.draft], torch.device(device), dtype)
+        check_fit(chosen.name, weights(paths.target) + weights(paths.draft), place, dtype)
         progress("Loading the target", None)
         try:
             target = Target.load(str(paths.target), device=device, dtype=dtype)

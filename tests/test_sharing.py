@@ -173,8 +173,8 @@ def test_a_pair_too_large_is_refused_with_both_numbers(tmp_path, monkeypatch):
     folder, cpu = checkpoint(tmp_path / "a", 10**9), torch.device("cpu")
     monkeypatch.setattr(machine, "available", lambda on: 3_900_000_000)
     with pytest.raises(RheoError, match=r"p needs about 4\.0 GB in float32 .* 3\.9 GB free"):
-        machine.check_fit("p", [folder], cpu, None)
-    machine.check_fit("p", [folder], cpu, torch.bfloat16)
+        machine.check_fit("p", machine.weights(folder), cpu, None)
+    machine.check_fit("p", machine.weights(folder), cpu, torch.bfloat16)
 
 
 def test_free_memory_is_the_containers(tmp_path, monkeypatch):
