@@ -1,6 +1,7 @@
 """Links, the projector's mode, and runs that end: by hand, by another run, by a closed tab."""
 
 import time
+from itertools import pairwise
 from urllib.parse import urlencode
 
 import pytest
@@ -188,7 +189,7 @@ def test_the_projector_fits_and_can_be_left(visit, address):
     )
     assert size[0] <= 1280 and size[1] <= 720
     page.wait_for_selector("#share [data-role=said]:not(:empty)")  # the rail is away: said here
-    for part in ("tree", "card", "back", "ahead", "play", "moment", "headline"):
+    for part in ("frame", "card", "back", "ahead", "play", "moment", "headline"):
         box = page.locator(f"{ROOT} [data-role={part}]").bounding_box()
         assert box and box["y"] >= 0 and box["y"] + box["height"] <= 720, part
         assert box["x"] >= 0 and box["x"] + box["width"] <= 1280, part
@@ -205,6 +206,33 @@ def test_the_projector_fits_and_can_be_left(visit, address):
     page.wait_for_function("!location.search.includes('present')")
     page.click("#share [data-role=present]")
     page.wait_for_function("location.search.includes('present=1')")
+
+
+MARKS = """() => { const plot = document.querySelector('#viewer [data-role=tree]');
+  return plot.data.filter((t) => t.customdata).flatMap((t) => t.customdata.map((row, i) => ({
+    node: row[0], verdict: row[2], x: t.x[i], y: t.y[i], text: t.text[i],
+    side: [t.textposition].flat()[i % [t.textposition].flat().length],
+    letters: plot._fullLayout.font.size, pixels: plot._fullLayout.yaxis._length
+      / Math.abs(plot._fullLayout.yaxis.range[0] - plot._fullLayout.yaxis.range[1]) }))); }"""
+
+
+def test_the_tree_can_be_read_from_afar(visit, address, recorded):
+    page = opened(visit(address, "?present=1&round=1&guess=0"))
+    page.wait_for_selector(f"{ROOT}[data-drawn='0']")
+    marks = {mark["node"]: mark for mark in page.evaluate(MARKS)}
+    nodes = recorded.rounds[0].nodes
+    assert set(marks) == {*range(len(nodes)), "emit"}  # nothing is left out for it
+    came = {visit.node for visit in recorded.rounds[0].visits}
+    near = [m for i, m in marks.items() if i == "emit" or i == 0 or nodes[i].parent in came]
+    assert len(near) > 6 and all(mark["letters"] >= 20 for mark in near)
+    assert all(mark["text"] for mark in near)
+    columns = {}
+    for mark in near:
+        columns.setdefault((mark["x"], mark["side"]), []).append(mark["y"] * mark["pixels"])
+    for rows in map(sorted, columns.values()):
+        assert all(b - a >= 20 for a, b in pairwise(rows))  # no label stands on another
+    page.keyboard.press("p")
+    page.wait_for_function(f"({MARKS})().every((mark) => mark.letters < 14)")  # the control
 
 
 def test_locked_controls_are_away_and_named(visit, address):

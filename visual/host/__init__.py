@@ -23,6 +23,7 @@ STYLES = tuple(HERE / name for name in SHEETS)  # of all pages
 SCRIPTS = (
     "host.js",
     "draw.js",
+    "spread.js",
     "grid.js",
     "panel.js",
     "steps.js",

@@ -20,30 +20,41 @@ async function draw() {
   view.drawing = false;
   disclose();
   ring();
+  follow(pixels(view.frame === lastFrame() ? view.rounds[view.at].walk.at(-1) : view.node));
   root.dataset.drawn = view.at;
 }
 
 function full(drawing) {                     // put back what `wire.slim` left out, then size it
   const layout = { ...common.layout, ...drawing.layout };
-  const rows = layout.yaxis.range[0] - layout.yaxis.range[1];
-  const columns = layout.xaxis.range[1] - layout.xaxis.range[0];
   const frame = part('frame'), top = frame.getBoundingClientRect().top + window.scrollY;
   const room = Math.max(window.innerHeight - top - FOOT, 300);
-  const least = view.large || view.ghosts ? ROW.full / common.close : ROW.least;
-  const height = Math.max(Math.min(rows * ROW.best, room - 24), rows * least) + 24;
-  const width = Math.max(Math.min(frame.clientWidth, columns * COLUMN.most), columns * COLUMN.least);
-  Object.assign(part('tree').style, { height: `${height}px`, width: `${width}px` });
-  frame.style.maxHeight = part('side').style.maxHeight = `${room}px`;
-  const pitch = (height - 24) / rows;
-  const size = Math.min(Math.max(pitch * 0.8, 9), width / columns > 88 ? 12.5 : 11.5);
   const data = drawing.data.map((trace) => {
     const known = { ...(defaults[trace.name] || defaults['']), ...trace };
-    const whole = { ...known, ...seen(known) };
-    const cramped = trace.text && trace.marker.opacity < 1 && pitch * common.close < LEGIBLE;
-    return cramped ? { ...whole, mode: 'markers', marker: { ...trace.marker, size: 6 } } : whole;
+    return { ...known, ...seen(known) };
   });
-  return { data, layout: { ...layout, width, height, font: { ...layout.font, size } } };
+  const sized = presenting() ? projected(data, layout) : fitted(data, layout, room - 24);
+  const { width, height } = sized.layout;
+  Object.assign(part('tree').style, { height: `${height}px`, width: `${width}px` });
+  frame.style.maxHeight = part('side').style.maxHeight = `${room}px`;
+  return sized;
 }
+
+function fitted(data, layout, room) {        // on one screen, if the rows are not too thin for that
+  const rows = span(layout.yaxis), columns = span(layout.xaxis);
+  const least = view.large || view.ghosts ? ROW.full / common.close : ROW.least;
+  const height = Math.max(Math.min(rows * ROW.best, room), rows * least) + 24;
+  const width = across(columns, COLUMN.least), pitch = (height - 24) / rows;
+  const size = Math.min(Math.max(pitch * 0.8, 9), width / columns > 88 ? 12.5 : 11.5);
+  const bare = (trace) => ({ ...trace, mode: 'markers', marker: { ...trace.marker, size: 6 } });
+  const cramped = pitch * common.close < LEGIBLE;
+  return {
+    data: data.map((trace) => (cramped && trace.text && trace.marker.opacity < 1 ? bare(trace) : trace)),
+    layout: { ...layout, width, height, font: { ...layout.font, size } },
+  };
+}
+
+const span = ({ range: [start, end] }) => Math.abs(end - start);
+const across = (columns, least) => Math.max(Math.min(part('frame').clientWidth, columns * COLUMN.most), columns * least);
 
 function seen({ meta, hovertemplate }) {     // a trace in the frame shown; what is hidden is not hovered
   const [from, until] = meta || [0, null], at = view.frame - (asking() ? 0.5 : 0);
@@ -66,29 +77,36 @@ function disclose() {                        // restyles only what changes: no t
 }
 
 function ring(glide = false) {               // around the chosen node, over the plot
-  const { data, _fullLayout } = part('tree'), mark = part('ring'), at = place(data || []);
-  mark.hidden = !at;
-  if (!at) return;
-  const share = ({ range: [start, end] }, value) => (value - start) / (end - start);
-  const { xaxis, yaxis } = _fullLayout;
-  const x = xaxis._offset + xaxis._length * share(xaxis, at[0]);
-  const y = yaxis._offset + yaxis._length * (1 - share(yaxis, at[1]));
+  const mark = part('ring'), there = pixels(view.node);
+  mark.hidden = !there;
+  if (!there) return;
   mark.classList.toggle('glide', glide);
-  mark.style.transform = `translate(${x}px, ${y}px)`;
-  if (glide) follow(y);
+  mark.style.transform = `translate(${there.x}px, ${there.y}px)`;
+  if (glide) follow(there);
 }
 
-function follow(y) {                         // where the frame scrolls
+function follow(there) {                     // where the frame scrolls
   const frame = part('frame');
-  if (frame.scrollHeight <= frame.clientHeight + 1) return;
-  if (y < frame.scrollTop + 20 || y > frame.scrollTop + frame.clientHeight - 20) {
-    frame.scrollTop = y - frame.clientHeight / 2;
+  if (!there || frame.scrollHeight <= frame.clientHeight + 1) return;
+  if (there.y < frame.scrollTop + 20 || there.y > frame.scrollTop + frame.clientHeight - 20) {
+    frame.scrollTop = there.y - frame.clientHeight / 2;
   }
 }
 
-function place(data) {                       // of the chosen node
+function pixels(node) {                      // where it stands in the plot
+  const { data, _fullLayout } = part('tree'), at = place(data || [], node);
+  if (!at) return undefined;
+  const share = ({ range: [start, end] }, value) => (value - start) / (end - start);
+  const { xaxis, yaxis } = _fullLayout;
+  return {
+    x: xaxis._offset + xaxis._length * share(xaxis, at[0]),
+    y: yaxis._offset + yaxis._length * (1 - share(yaxis, at[1])),
+  };
+}
+
+function place(data, node) {
   for (const trace of data) {
-    const at = (trace.customdata || []).findIndex((row) => row[0] === view.node);
+    const at = (trace.customdata || []).findIndex((row) => row[0] === node);
     if (at >= 0) return [trace.x[at], trace.y[at]];
   }
   return undefined;

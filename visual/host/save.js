@@ -21,7 +21,7 @@ function save(what) {
 
 async function image(format) {             // of the frame shown, on the page's own ground
   const tree = part('tree'), paper = getComputedStyle(root).getPropertyValue('--paper').trim();
-  const { width, height } = tree._fullLayout, at = place(tree.data);
+  const { width, height } = tree._fullLayout, at = place(tree.data, view.node);
   const ring = at ? [{ ...defaults.chosen, x: [at[0]], y: [at[1]] }] : [];
   const data = [...tree.data, ...(isDark() ? themed(ring) : ring)];
   const figure = { data, layout: { ...tree.layout, paper_bgcolor: paper } };
