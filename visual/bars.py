@@ -3,11 +3,9 @@
 import math
 from typing import NamedTuple
 
-import plotly.graph_objects as go
-
 from rheo.trace import Round, Run, Visit
 from visual import strings
-from visual.frame import HIDDEN, cell, column, figure, left, note, rows, rule
+from visual.frame import HIDDEN, Drawn, cell, column, figure, left, note, rows, rule
 from visual.palette import DRAFT, INK, MARKS, MUTED, PAPER, TARGET
 from visual.text import escape, name
 
@@ -63,7 +61,7 @@ def _q_tilde(visit: Visit | None, probe: int, token: int) -> float | None:
     return visit.q_tilde[probe][visit.ids.index(token)]
 
 
-def proxy_true(run: Run, round: Round, node: int) -> go.Figure | None:
+def proxy_true(run: Run, round: Round, node: int) -> Drawn | None:
     """What pruning saw of each child of `node`, against what verification uses; None if childless.
 
     Traces: "proxy", a bar a slot, and "true", a mark a slot; y is the row from the top, customdata
@@ -76,33 +74,35 @@ def proxy_true(run: Run, round: Round, node: int) -> go.Figure | None:
     at = list(range(len(shown)))
     data = [[c.token, c.kind, c.slot, c.proxy, c.true] for c in shown]
     colours = [MARKS[c.kind].colour for c in shown]
-    bars = go.Bar(
-        name="proxy",
-        orientation="h",
-        x=[c.proxy for c in shown],
-        y=at,
-        width=0.56,
-        marker={
+    bars = {
+        "type": "bar",
+        "name": "proxy",
+        "orientation": "h",
+        "x": [c.proxy for c in shown],
+        "y": at,
+        "width": 0.56,
+        "marker": {
             "color": [c if s.kept else PAPER for c, s in zip(colours, shown, strict=True)],
             "line": {"color": colours, "width": 1},
         },
-        customdata=data,
-        hoverinfo="skip",
-    )
-    marks = go.Scatter(
-        name="true",
-        mode="markers",
-        x=[c.true for c in shown],
-        y=at,
-        marker={
+        "customdata": data,
+        "hoverinfo": "skip",
+    }
+    marks = {
+        "type": "scatter",
+        "name": "true",
+        "mode": "markers",
+        "x": [c.true for c in shown],
+        "y": at,
+        "marker": {
             "symbol": "diamond",
             "size": 9,
             "color": PAPER,
             "line": {"color": colours, "width": 1.75},
         },
-        customdata=data,
-        hoverinfo="skip",
-    )
+        "customdata": data,
+        "hoverinfo": "skip",
+    }
     cut = strings.CUT.format(shown=len(shown), all=len(every))
     return figure(
         [bars, marks],
@@ -148,7 +148,7 @@ class Pair(NamedTuple):
     overlap: float
 
 
-def target_draft(run: Run, round: Round, node: int, probe: int = 0) -> go.Figure | None:
+def target_draft(run: Run, round: Round, node: int, probe: int = 0) -> Drawn | None:
     """Target p against what the probe was drawn from, by token; None where the walk never came.
 
     The overlap min(p, q-tilde) is what an accepted probe comes from, the target's excess is what a
@@ -211,25 +211,26 @@ def _pairs(round: Round, visit: Visit, q: tuple[float, ...]) -> list[Pair]:
     return pairs
 
 
-def _stack(part: str, pairs: list[Pair], base: list[float], length: list[float]) -> go.Bar:
+def _stack(part: str, pairs: list[Pair], base: list[float], length: list[float]) -> Drawn:
     hatch = {"shape": "/", "fgcolor": DRAFT, "bgcolor": PAPER, "size": 5, "solidity": 0.45}
     draft = part == "draft"
     colour = {"overlap": MUTED, "target": TARGET, "draft": DRAFT}[part]
-    return go.Bar(
-        name=part,
-        orientation="h",
-        x=length,
-        base=base,
-        y=list(range(len(pairs))),
-        width=0.62,
-        marker={
+    return {
+        "type": "bar",
+        "name": part,
+        "orientation": "h",
+        "x": length,
+        "base": base,
+        "y": list(range(len(pairs))),
+        "width": 0.62,
+        "marker": {
             "color": colour,
             "line": {"color": colour, "width": [0.75 if draft and x > 0 else 0 for x in length]},
             **({"pattern": hatch} if draft else {}),
         },
-        customdata=[[pair.token, pair.p, pair.q] for pair in pairs],
-        hoverinfo="skip",
-    )
+        "customdata": [[pair.token, pair.p, pair.q] for pair in pairs],
+        "hoverinfo": "skip",
+    }
 
 
 def _target_legend(pairs: list[Pair], heads: tuple[str, ...]) -> list[tuple[str, str]]:

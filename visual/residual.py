@@ -7,12 +7,10 @@ passed over is taken out too. So every tick stands on what it decided.
 
 from typing import Any
 
-import plotly.graph_objects as go
-
 from rheo.trace import Round, Run, Visit
 from visual.bars import visit_of
 from visual.draws import Draws, Row, Segment, draws
-from visual.frame import GLYPH, HIDDEN, figure, note
+from visual.frame import GLYPH, HIDDEN, Drawn, figure, note
 from visual.palette import FAINT, INK, PAPER, PROBE, WASH
 from visual.text import escape, name
 
@@ -23,7 +21,7 @@ PLOT = 380  # pixels a bar is at least wide: what a label may need
 SEGMENT = ("stage", "token", "left", "width", "taken")  # customdata of the bars
 
 
-def strip(run: Run, round: Round, node: int, upto: int | None = None) -> go.Figure | None:
+def strip(run: Run, round: Round, node: int, upto: int | None = None) -> Drawn | None:
     """The residual of `node` from p to the end of the walk there; None where it never came.
 
     Args:
@@ -83,18 +81,19 @@ def _placed(rows: list[Row]) -> list[tuple[int, Row, Segment, float]]:
     return placed
 
 
-def _law(rows: list[Row]) -> go.Bar:
+def _law(rows: list[Row]) -> Drawn:
     placed = _placed(rows)
     segments = [segment for _, _, segment, _ in placed]
     ground = [FAINT if s.colour == WASH else s.colour for s in segments]
-    return go.Bar(
-        name="law",
-        orientation="h",
-        base=[at for *_, at in placed],
-        x=[s.width for s in segments],
-        y=[i * PITCH + BAR for i, *_ in placed],
-        width=THICK,
-        marker={
+    return {
+        "type": "bar",
+        "name": "law",
+        "orientation": "h",
+        "base": [at for *_, at in placed],
+        "x": [s.width for s in segments],
+        "y": [i * PITCH + BAR for i, *_ in placed],
+        "width": THICK,
+        "marker": {
             "color": [s.colour for s in segments],
             "line": {
                 "color": [INK if s.chosen else PAPER for s in segments],
@@ -108,35 +107,37 @@ def _law(rows: list[Row]) -> go.Bar:
                 "solidity": 0.4,
             },
         },
-        customdata=[[row.stage, s.token, at, s.width, s.taken] for _, row, s, at in placed],
-        hoverinfo="skip",
-    )
+        "customdata": [[row.stage, s.token, at, s.width, s.taken] for _, row, s, at in placed],
+        "hoverinfo": "skip",
+    }
 
 
-def _tests(rows: list[Row]) -> go.Bar:
+def _tests(rows: list[Row]) -> Drawn:
     tests = [(i, row.ratio) for i, row in enumerate(rows) if row.ratio is not None]
-    return go.Bar(
-        name="test",
-        orientation="h",
-        x=[ratio for _, ratio in tests],
-        y=[i * PITCH + TEST for i, _ in tests],
-        width=THIN,
-        marker={"color": PROBE},
-        hoverinfo="skip",
-    )
+    return {
+        "type": "bar",
+        "name": "test",
+        "orientation": "h",
+        "x": [ratio for _, ratio in tests],
+        "y": [i * PITCH + TEST for i, _ in tests],
+        "width": THIN,
+        "marker": {"color": PROBE},
+        "hoverinfo": "skip",
+    }
 
 
-def _uniforms(rows: list[Row]) -> go.Scatter:
+def _uniforms(rows: list[Row]) -> Drawn:
     marks = [(i, row) for i, row in enumerate(rows) if row.uniform is not None]
-    return go.Scatter(
-        name="uniform",
-        mode="markers",
-        x=[row.uniform for _, row in marks],
-        y=[i * PITCH + (TEST + 7 if row.ratio is not None else TEST) for i, row in marks],
-        marker={"symbol": "triangle-up", "size": 8, "color": INK},
-        cliponaxis=False,
-        hoverinfo="skip",
-    )
+    return {
+        "type": "scatter",
+        "name": "uniform",
+        "mode": "markers",
+        "x": [row.uniform for _, row in marks],
+        "y": [i * PITCH + (TEST + 7 if row.ratio is not None else TEST) for i, row in marks],
+        "marker": {"symbol": "triangle-up", "size": 8, "color": INK},
+        "cliponaxis": False,
+        "hoverinfo": "skip",
+    }
 
 
 def _ticks(i: int, row: Row) -> list[dict[str, Any]]:

@@ -3,11 +3,9 @@
 import html
 from typing import Any
 
-import plotly.graph_objects as go
-
 from rheo.trace import Run
 from visual import strings
-from visual.frame import figure, note
+from visual.frame import Drawn, figure, note
 from visual.palette import INK, MARKS, MUTED, PAPER, WASH
 from visual.text import escape, name
 
@@ -17,7 +15,7 @@ MARGIN = {"l": 30, "r": 46, "t": 8, "b": 24}
 LEGEND = ("deterministic", "probe", "filler", "residual", "bonus")
 
 
-def tau(run: Run) -> go.Figure | None:
+def tau(run: Run) -> Drawn | None:
     """Tokens emitted by each round, one cell a token in the order of the text; None before any.
 
     Traces: one a token's origin, x the round from 1, base the tokens before it in the round,
@@ -32,7 +30,7 @@ def tau(run: Run) -> go.Figure | None:
         *(len(r.emitted) for r in run.rounds), *(r.expected_accepted + 1 for r in run.rounds)
     )
     return figure(
-        [cell for cell in cells if cell.x] + [_expected(run)],
+        [cell for cell in cells if cell["x"]] + [_expected(run)],
         HEIGHT,
         margin=MARGIN,
         shapes=[_mean(run.tau, last)],
@@ -45,7 +43,7 @@ def tau(run: Run) -> go.Figure | None:
     )
 
 
-def _cells(run: Run, origin: str) -> go.Bar:
+def _cells(run: Run, origin: str) -> Drawn:
     found = [
         (r.index, place, emission)
         for r in run.rounds
@@ -53,20 +51,21 @@ def _cells(run: Run, origin: str) -> go.Bar:
         if emission.origin == origin
     ]
     mark, few = MARKS[origin], len(run.rounds) <= WIDE
-    return go.Bar(
-        name=origin,
-        x=[index + 1 for index, _, _ in found],
-        y=[1] * len(found),
-        base=[place for _, place, _ in found],
-        width=0.86 if few else 1,  # else a trace with few rounds has wider bars than another
-        text=mark.letter if few else None,
-        textposition="inside",
-        insidetextanchor="middle",
-        textangle=0,
-        textfont={"color": PAPER, "size": 10},
-        marker={"color": mark.colour, "line": {"color": PAPER, "width": 1.5 if few else 0}},
-        customdata=[[index, emission.node, emission.token] for index, _, emission in found],
-        hovertext=[
+    return {
+        "type": "bar",
+        "name": origin,
+        "x": [index + 1 for index, _, _ in found],
+        "y": [1] * len(found),
+        "base": [place for _, place, _ in found],
+        "width": 0.86 if few else 1,  # else a trace with few rounds has wider bars than another
+        **({"text": mark.letter} if few else {}),
+        "textposition": "inside",
+        "insidetextanchor": "middle",
+        "textangle": 0,
+        "textfont": {"color": PAPER, "size": 10},
+        "marker": {"color": mark.colour, "line": {"color": PAPER, "width": 1.5 if few else 0}},
+        "customdata": [[index, emission.node, emission.token] for index, _, emission in found],
+        "hovertext": [
             strings.TIMELINE_HOVER.format(
                 round=index + 1,
                 token=escape(name(run, emission.token)),
@@ -74,24 +73,25 @@ def _cells(run: Run, origin: str) -> go.Bar:
             )
             for index, _, emission in found
         ],
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
 
 
-def _expected(run: Run) -> go.Scatter:
+def _expected(run: Run) -> Drawn:
     expected = [r.expected_accepted + 1 for r in run.rounds]
-    return go.Scatter(
-        name="expected",
-        mode="lines",
-        x=[r.index + 1 for r in run.rounds],
-        y=expected,
-        line={"color": INK, "width": 1.75, "shape": "hvh"},
-        hovertext=[
+    return {
+        "type": "scatter",
+        "name": "expected",
+        "mode": "lines",
+        "x": [r.index + 1 for r in run.rounds],
+        "y": expected,
+        "line": {"color": INK, "width": 1.75, "shape": "hvh"},
+        "hovertext": [
             strings.TIMELINE_HOVER_EXPECTED.format(round=r.index + 1, expected=f"{e:.2f}")
             for r, e in zip(run.rounds, expected, strict=True)
         ],
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
 
 
 def legend(run: Run) -> str:

@@ -8,7 +8,6 @@ end, and shows in its own frames (`moments`).
 from typing import Any
 
 import networkx as nx
-import plotly.graph_objects as go
 
 from rheo.trace import Round, Run
 from visual import graph as graphs
@@ -37,14 +36,9 @@ LAYOUT = {  # of every round
 }
 
 
-def figure(run: Run, round: Round, ghosts: bool = False) -> go.Figure:
-    """The draft tree of `round` as a plotly figure; see `drawing`."""
-    return go.Figure(drawing(run, round, ghosts))
-
-
 def drawing(run: Run, round: Round, ghosts: bool = False) -> dict[str, Any]:
-    """The JSON of `figure`, made without plotly's validation: twenty times faster, so that a live
-    run is not held up.
+    """The draft tree of `round` as plotly's JSON, made without plotly's validation: twenty times
+    faster, so that a live run is not held up.
 
     Traces: "edge VERDICT WIDTH" for the lines; one or more a kind ("root", "deterministic",
     "probe", "filler", "residual" or "bonus", "ghost") for the nodes as they end, whose `customdata`

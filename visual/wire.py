@@ -7,8 +7,6 @@ with its pruned children, the table) is made when asked.
 import json
 from typing import Any
 
-import plotly.graph_objects as go
-
 from rheo.trace import Round, Run, Visit
 from visual import (
     bars,
@@ -104,7 +102,7 @@ def panel(run: Run, round: Round, node: int) -> dict[str, Any]:
         "note": "" if visit else text.unvisited(run, round, node),
         "steps": _sentences_at(run, round, visit),
         "ranking": ranking.table(run, round, node),
-        "figures": [_plain(figure) for figure in figures if figure is not None],
+        "figures": [figure for figure in figures if figure is not None],
     }
 
 
@@ -138,11 +136,6 @@ def _table(run: Run, round: Round) -> dict[str, Any]:
     return {"head": list(strings.COLUMNS.values()), "rows": rows}
 
 
-def _plain(figure: go.Figure) -> dict[str, Any]:
-    """A figure as JSON values."""
-    return json.loads(figure.to_json())
-
-
 def answer(
     run: Run, asked: dict[str, Any], machine: metrics.Machine = metrics.ELSEWHERE
 ) -> dict[str, Any]:
@@ -167,7 +160,7 @@ def answer(
     if what == "ghosts":
         return slim(tree.drawing(run, round, ghosts=True))
     if what == "metrics":
-        drawn = {"timeline": _plain(timeline.tau(run)), "legend": timeline.legend(run)}
+        drawn = {"timeline": timeline.tau(run), "legend": timeline.legend(run)}
         return {**metrics.box(run, machine), **drawn}
     if what == "whatif":
         wanted = (asked.get(key) for key in ("m", "T", "K"))

@@ -81,9 +81,9 @@ def address(tmp_path_factory, recorded) -> Iterator[str]:
         yield where
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """One headless Chromium."""
+    """One headless Chromium a module: while playwright's loop runs, no other test can have one."""
     from playwright.sync_api import sync_playwright
 
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))

@@ -1,6 +1,5 @@
 """Frames: one verdict each, and at each one sees what the trace says of it and nothing later."""
 
-import json
 import re
 from dataclasses import replace
 from itertools import pairwise
@@ -9,6 +8,7 @@ import pytest
 
 from tests.visual import by_hand, sample
 from tests.visual.played import every, models, played  # noqa: F401
+from tests.visual.plotted import plain
 from visual import frames, moments, palette, residual, strings, text, tree, wire
 
 MADE = [by_hand.run(), by_hand.rrsw(), *(sample.run(4, seed=seed) for seed in (3, 4))]
@@ -287,7 +287,7 @@ def test_a_question_does_not_tell_its_uniform():
 
 
 def titles(figure):
-    notes = json.loads(figure.to_json())["layout"]["annotations"]
+    notes = plain(figure)["layout"]["annotations"]
     return [n["text"] for n in notes if (n["y"] - residual.TITLE) % residual.PITCH == 0]
 
 

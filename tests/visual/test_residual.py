@@ -1,6 +1,5 @@
 """The residual strip: bars are the trace's residuals, and every tick stands on its verdict."""
 
-import json
 import math
 from collections import defaultdict
 from dataclasses import replace
@@ -8,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.visual import by_hand, sample
+from tests.visual.plotted import plain
 from visual import residual
 
 RUNS = [by_hand.run(), by_hand.rrsw(), *(sample.run(3, seed=seed) for seed in (3, 4))]
@@ -15,7 +15,7 @@ VISITS = [(run, r, visit) for run in RUNS for r in run.rounds for visit in r.vis
 
 
 def data(figure) -> dict:
-    return {trace["name"]: trace for trace in json.loads(figure.to_json())["data"]}
+    return {trace["name"]: trace for trace in plain(figure)["data"]}
 
 
 def bars(figure) -> list[dict]:
@@ -29,7 +29,7 @@ def bars(figure) -> list[dict]:
 
 
 def titles(figure) -> list[str]:
-    notes = json.loads(figure.to_json())["layout"]["annotations"]
+    notes = plain(figure)["layout"]["annotations"]
     return [n["text"] for n in notes if (n["y"] - residual.TITLE) % residual.PITCH == 0]
 
 
@@ -158,7 +158,7 @@ def test_many_probes_keep_the_first_and_the_last_bars():
     visit = replace(first, steps=steps, q_tilde=first.q_tilde * 5)
     figure = residual.strip(run, replace(r, visits=(visit,)), 0)
     assert [row["stage"] for row in bars(figure)] == [0, 3, 4, 5]
-    assert figure.layout.height <= 220
+    assert figure["layout"]["height"] <= 220
 
 
 def test_every_panel_of_many_rounds_can_be_drawn() -> None:
@@ -169,5 +169,5 @@ def test_every_panel_of_many_rounds_can_be_drawn() -> None:
             children = {n.token for n in round.nodes if n.parent == visit.node}
             beyond += bool(children - {*visit.ids, *visit.outside_ids})
             figure = residual.strip(run, round, visit.node)
-            assert figure is None or len(figure.data) > 0
+            assert figure is None or plain(figure)["data"]
     assert beyond

@@ -1,17 +1,17 @@
 """The timeline holds every token that the rounds emitted, where it came from and when."""
 
-import json
 import re
 from dataclasses import replace
 
 import pytest
 
 from tests.visual import by_hand, sample
+from tests.visual.plotted import plain
 from visual import timeline
 
 
 def data(figure) -> dict:
-    return {trace["name"]: trace for trace in json.loads(figure.to_json())["data"]}
+    return {trace["name"]: trace for trace in plain(figure)["data"]}
 
 
 @pytest.mark.parametrize("run", [by_hand.run(), by_hand.rrsw(), sample.run(5), sample.run(60, R=4)])
@@ -34,7 +34,7 @@ def test_one_cell_a_token(run):
 
 def test_tau_stands_at_the_figure_and_the_origins_in_its_legend():
     run = by_hand.run()
-    notes = [n["text"] for n in json.loads(timeline.tau(run).to_json())["layout"]["annotations"]]
+    notes = [n["text"] for n in plain(timeline.tau(run))["layout"]["annotations"]]
     assert "τ 2.00" in notes
     shown = re.findall(r'data-kind="(\w+)"><i>(.*?)</i>(\w+)<', timeline.legend(run))
     assert shown == [

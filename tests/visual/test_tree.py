@@ -4,10 +4,10 @@ import html
 import json
 from dataclasses import replace
 
-import plotly.graph_objects as go
 import pytest
 
 from tests.visual import sample
+from tests.visual.plotted import plain
 from visual import graph, text, tree, wire
 from visual.marks import GLYPHS, ROW
 
@@ -117,10 +117,8 @@ def test_ghosts_stand_among_their_siblings_when_asked_for(round):
 
 @ROUNDS
 def test_plotly_accepts_the_drawing_unchanged(round):
-    figure = tree.figure(RUN, round)
-    assert isinstance(figure, go.Figure)
     told = json.loads(json.dumps(tree.drawing(RUN, round)))
-    assert drawn(json.loads(figure.to_json())) == drawn(told)
+    assert drawn(plain(told)) == drawn(told)
 
 
 @ROUNDS
