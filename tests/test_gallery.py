@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rheo import gallery, showcase
+from rheo import gallery, showcase, whatif
 from rheo.errors import RheoError
 from rheo.params import STRATEGIES
 from rheo.trace import Round, Run
@@ -63,6 +63,20 @@ def test_every_note_is_proved_by_the_numbers(group, runs):
         (runs[n].first.token, runs[n].rounds[0].root, runs[n].rounds[0].uniforms.u2) for n in names
     }
     assert len(first) == 1  # one moment
+
+
+def test_rrsw_was_lucky_and_not_better(runs):
+    rrsw, rheo = (runs[name].rounds[0] for name in ("rrsw-luckier", "rrsw-luckier-rheo"))
+    assert rrsw.accepted > rheo.accepted and rrsw.expected_accepted < rheo.expected_accepted
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_rest_is_known_well_enough_for_any_temperature(name, runs):
+    run = runs[name]
+    nodes = [(r, v.node) for r in run.rounds for v in r.visits if v.ids] if run.params["T"] else []
+    for T in (0.5, 1.2, 2.0):
+        for r, node in nodes:
+            assert whatif.look(run, r, node, run.params["m"], T, run.params["K"]).error < 0.02
 
 
 def verdicts(round: Round, strategy: str) -> list[tuple[list[str], list[str]]]:

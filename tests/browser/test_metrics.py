@@ -84,6 +84,7 @@ def test_a_bar_of_the_timeline_shows_its_round(page):
         page.mouse.move(*box)
         page.mouse.click(*box)
         page.wait_for_selector(f"{ROOT}[data-drawn='{k}']")
+        page.wait_for_timeout(400)  # plotly takes two clicks within 300 ms for a double click
 
 
 def test_a_slider_shows_the_node_as_it_would_be(page):
