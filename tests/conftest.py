@@ -6,6 +6,8 @@
 import os
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # before the Hub's client is imported: it reads this once
+if "PYTEST_XDIST_WORKER" in os.environ:  # two processes at a time: one core each
+    os.environ["OMP_NUM_THREADS"] = "1"
 
 import importlib.util
 import shutil

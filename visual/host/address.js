@@ -111,6 +111,7 @@
   function restore() {
     if (!props.opened || held.open) return;
     const { values, said } = JSON.parse(props.opened);
+    if (!came(values)) return;
     held.lock = values.lock || [];
     tool('said').textContent = said;
     if (values.page === 'dilemma') {
@@ -119,6 +120,11 @@
     } else playground(values);
     held.open = true;
     touch();
+  }
+
+  function came({ page: at, trace: name }) {        // a recorded run comes by itself, before or after
+    const shipped = at !== 'dilemma' && name && name !== 'live' && name !== 'recorded';
+    return !shipped || view.key === `gallery/${name}`;
   }
 
   function playground(values) {
@@ -190,6 +196,7 @@
     root.addEventListener(`rheo:${what}`, () => {
       if (trace() === 'recorded') held.opening ??= view.at;
       if (held.open) moved();
+      else queueMicrotask(restore);                 // perhaps it is the run that the link names
       if (held.wanted) queueMicrotask(arrived);     // a round is shown whole before another is
       touch();
     });
