@@ -5,7 +5,7 @@ from typing import Any
 from rheo.trace import Round, Run, Step, Visit
 from visual import bars, cards, moments, residual, strings, text
 from visual import strings_steps as words
-from visual.text import number, ordered, word
+from visual.text import word
 
 
 def of(run: Run, round: Round) -> list[dict[str, Any]]:
@@ -49,16 +49,32 @@ def _level(run: Run, round: Round, level: int) -> str:
     kept = [node for node in round.nodes if node.depth == level]
     parents = {node.parent for node in kept}
     slots = sum(len(bars.children(run, round, parent)) for parent in parents)
-    above = words.LEVEL_PARENTS.format(parents=_count(len(parents), "node"), above=level - 1)
     probes = sum(node.kind == "probe" for node in kept)
     some = words.KEPT_SOME if slots > len(kept) else words.KEPT_ALL
+    survive = {
+        "kept": some[len(kept) > 1].format(kept=len(kept)),
+        "probes": words.PROBES[probes > 1].format(probes=probes) if probes else "",
+    }
+    if level == 1:
+        return words.LEVEL_ONE.format(named=_named(run, round), **survive)
+    above = words.LEVEL_PARENTS.format(parents=_count(len(parents), "node"), above=level - 1)
     return words.LEVEL.format(
-        level=level,
-        parents=above if level > 1 else words.ROOT_PARENT,
-        proposed=_count(slots, "token"),
-        kept=some[len(kept) > 1].format(kept=len(kept)),
-        probes=words.PROBES[probes > 1].format(probes=probes) if probes else "",
+        level=level, parents=above, proposed=_count(slots, "token"), **survive
     )
+
+
+def _named(run: Run, round: Round) -> str:
+    """The root's children by kind."""
+    by_kind: dict[str, list[str]] = {}
+    for child in bars.children(run, round, 0):
+        by_kind.setdefault(child.kind, []).append(word(run, child.token))
+    parts = [
+        words.NAMED[kind].format(
+            tokens=_count(len(tokens), "token") if kind == "filler" else ", ".join(tokens)
+        )
+        for kind, tokens in by_kind.items()
+    ]
+    return words.AND.join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 def _prune(round: Round) -> str:
@@ -115,7 +131,6 @@ def _ask(run: Run, visit: Visit, at: int) -> dict[str, str] | None:
 def _hint(visit: Visit, at: int, step: Step) -> str:
     if step.rule == "probe":
         law, draft = cards.letters(visit, at)
-        return words.HINT_PROBE.format(law=law, draft=draft, ratio=number(step.ratio))
-    low, high = ordered([step.low, step.high])
+        return words.HINT_PROBE.format(law=law, draft=draft)
     law = strings.LAWS["residual" if any(s.rule == "probe" for s in visit.steps[:at]) else "p"]
-    return words.HINT_SIBLING.format(chance=number(step.p), low=low, high=high, law=law)
+    return words.HINT_SIBLING.format(law=law)

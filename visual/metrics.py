@@ -171,6 +171,14 @@ def shares(run: Run) -> str:
     )
 
 
+def ratio(run: Run, machine: Machine) -> float | None:
+    """Times as fast as plain decoding on this machine; None where that was not measured."""
+    took = ms_a_token(run)
+    if took is None or not machine.here or machine.plain is None or plain_of(run) is not None:
+        return None
+    return machine.plain.ms / took
+
+
 def speed(run: Run, machine: Machine) -> str:
     """The speed-up over plain decoding on this machine, or why there is none to tell."""
     took = ms_a_token(run)
@@ -183,11 +191,11 @@ def speed(run: Run, machine: Machine) -> str:
         return strings.ELSEWHERE.format(device=device(run), speed=1000 / took)
     if machine.plain is None:
         return strings.UNMEASURED
-    ratio = machine.plain.ms / took
+    times = ratio(run, machine)
     said = strings.MEASURED.format(
-        ratio=ratio, ms=took, plain=machine.plain.ms, tokens=machine.plain.tokens
+        ratio=times, ms=took, plain=machine.plain.ms, tokens=machine.plain.tokens
     )
-    return said if ratio >= 1 else f"{said} {_why_slow(run, machine.plain)}"
+    return said if times >= 1 else f"{said} {_why_slow(run, machine.plain)}"
 
 
 def _why_slow(run: Run, plain: Plain) -> str:

@@ -2,7 +2,7 @@
 
 # --- the page ---
 TITLE = "RheoScope"
-TAGLINE = "Speculative decoding with a draft tree that is allowed to be random, and stays lossless."
+TAGLINE = "A small model guesses, a large one checks, and nothing is lost."
 PAGES = {"playground": "Playground", "dilemma": "One-hot dilemma"}
 PROMPT = "Prompt"
 PROMPT_HINT = "Ask the model something"
@@ -44,7 +44,7 @@ LOADING_STAGE = "{stage} …"
 LOADING_PART = "{stage} … {percent} %"
 READY = "Model ready"
 NOT_LOADED = "{error} The recorded run below still works."
-RECORDED = "A recorded run, stopped {stop}"
+RECORDED = "Recorded on another machine; stopped {stop}"
 WAITING = "Waiting for the model …"
 DRAFTING = "Drafting the first round …"
 RUNNING = "Decoding …"
@@ -67,7 +67,7 @@ VIEWER = {
     "scrub": "Choose a round",
     "walk": "Steps of this round",
     "begin": "Step through",
-    "begin_hint": "From the first draft level to the last verdict, one key press a step",
+    "begin_hint": "The next step, from the first draft level to the last verdict; then anew",
     "first": "First step",
     "back": "Previous step",
     "play": "Play",
@@ -75,6 +75,7 @@ VIEWER = {
     "ahead": "Next step",
     "last": "Last step",
     "moment": "Choose a step",
+    "coming": "Loading a recorded round …",
     "guessing": "Guess first",
     "guessing_hint": "Say accept or reject before each verdict is shown",
     "guess": "Your guess",
@@ -174,15 +175,17 @@ LAWS = {"p": "p", "residual": "the residual"}
 SHARE = "u₂ = {u}"
 RESCALED = "{share} (u₂ = {u}, rescaled behind the head)"
 
-ACCEPTED = "Accepted {accepted} of {drafted} draft tokens"
+ACCEPTED = "One pass of the target, {tokens}: {accepted} of {drafted} draft tokens accepted"
+TOKENS = ("1 token", "{count} tokens")
 PROBE_TAKEN = ", the probe {tokens} among them"
 PROBES_TAKEN = ", the probes {tokens} among them"
-PROBE_LOST = ", the probe {tokens} rejected and then {next} taken from the residual"
+PROBE_LOST = {  # by how the walk went on at that node
+    "accept": ", the probe {tokens} rejected, then the {kind} {next} accepted",
+    "emit": ", the probe {tokens} rejected, then {next} drawn from the residual",
+}
 PROBES_LOST = ", the probes {tokens} rejected"
 NO_PROBE = ", no probe on the way"
-EXPECTED = (
-    "; in expectation this tree gives {expected}, and the same nodes verified one-hot {one_hot}"
-)
+EXPECTED = "; expected {expected}, and {one_hot} if all of its nodes were one-hot"
 EXPECTED_ONE_HOT = "; every node is a point mass (one-hot), {expected} in expectation"
 NO_DRAFT = "No draft: one forward pass of the target gave one token, {token}."
 BIASED = "; this strategy is biased"
@@ -199,7 +202,7 @@ STOPPED = "stopped"
 STOPS = {
     "eos": "at the end of text",
     "stop string": "at a stop string",
-    "length": "at the most new tokens",
+    "length": "at the token limit",
     "context": "at the context limit",
     "closed": "by you",
 }
@@ -217,7 +220,7 @@ SPAN_TITLE = "{token} · {origin} · round {round}"
 SPAN_FIRST = "{token} · {origin}"
 
 # --- bars: proxy against true, target against draft ---
-PROXY_TRUE = "▬ proxy, what pruning saw  ◇ true, what verification uses"
+PROXY_TRUE = "▬ proxy, what pruning saw  ◇ true, how surely proposed"
 PROXY, TRUE = "proxy", "true"
 CUT = "· first {shown} of {all} slots"
 PRUNED = "pruned"

@@ -55,13 +55,13 @@ SPLIT = {
 }
 PERCENT = "{value:.1f}\u00a0%"
 AHEAD = (
-    "Guessing the same {K} words every time is right {topk} of the time. Drawing one of the {K} at "
-    "random makes it {rheo}: {gain} more words in a hundred for the same work, and the text’s law "
-    "is untouched."
+    "Guessing the same {K} words every time is right {topk} of the time. Giving one of the {K} "
+    "places to a word drawn at random makes it {rheo}: {gain} more words in a hundred for the same "
+    "work, and the text’s law is untouched."
 )
 EVEN = (
-    "Guessing the same {K} words and drawing one of the {K} at random are right equally often "
-    "here, {topk} of the time: {why}"
+    "Guessing the same {K} words and giving one of the {K} places to a word drawn at random are "
+    "right equally often here, {topk} of the time: {why}"
 )
 EVEN_COLD = "at this temperature there is hardly anything left to draw."
 EVEN_PLAIN = "what the probe wins in the tail it loses among the likely words."
@@ -119,7 +119,7 @@ PLAN_PROBE, PLAN_SUM, PLAN_TARGET = "probe", "Σ", "p"
 PLAN_CELL = "probe {probe}, emitted {token}: {mass}, {how}"
 MISSED = "missed"
 
-VERDICT_HEAD = ("strategy", "exact TV", "in words", "furthest off", "accepted")
+VERDICT_HEAD = ("strategy", "distance (TV)", "in words", "furthest off", "accepted a round")
 VERDICT_GOOD = "✓ lossless: the same law"
 VERDICT_BAD = "✕ biased: {percent} misplaced"
 VERDICT_WORST = "{sequence}: {law} instead of {target}"
@@ -132,6 +132,10 @@ SABOTAGED = "sabotage"
 WORLD_WORDS = "abcdefgh"
 SURVEYING = "{done} of {all} strategies enumerated …"
 SURVEYED = "All draws of {all} strategies enumerated in {seconds:.1f} s."
+SHIPPED_WORLD = (
+    "A world of five words, a to e. Computed before and shipped; the same code gives the same "
+    "numbers."
+)
 SHIPPED = "Computed before and shipped; the same code gives the same numbers."
 SWEEPING = "{done} of {all} points …"
 PLAYED = "{rounds:,} rounds each, {speed:,.0f} rounds/s, seed {seed}."

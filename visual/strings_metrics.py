@@ -26,6 +26,7 @@ TIMELINE_LABEL = "Tokens by round: {counts}. On average {tau}."
 ROUNDS_HINT = "Choose a bar to see its round."
 
 # --- speed against plain decoding ---
+ENDED = "; {ratio:.2f}× the speed of plain decoding here"
 UNMEASURED = (
     "Plain decoding has not been measured on this machine yet, so there is no speed-up to tell: "
     "press Run with the strategy Autoregressive."
@@ -109,7 +110,7 @@ FLIP = "Old or new run"
 FLIP_HINT = "Key: x"
 COMPARED = (
     "{changed}: τ {old_tau} → {new_tau}, expected accepted per round {old_expected} → "
-    "{new_expected}; {parting}."
+    "{new_expected}; {parting}. τ of one short run is luck: compare the expectation."
 )
 SAME_SETTINGS = "Same settings"
 SETTING = "{name} {old} → {new}"

@@ -28,7 +28,7 @@ SAVING = {  # what save.js says by itself
     "lost": "The file could not be made; the run shown still works.",
 }
 
-GALLERY_RUN = "Recorded run"
+GALLERY_RUN = "{title}. The settings on the left are this run’s"
 OPENED = "Trace opened: {pair}, stopped {stop}"
 NOT_THERE = "There is no such recorded run; the one shown still works."
 NO_ROUNDS = "This trace has no rounds to show."

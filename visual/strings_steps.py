@@ -7,8 +7,16 @@ LEVEL = (
     "Level {level}: below {parents} the draft proposes {proposed}; {kept} will survive pruning"
     "{probes}."
 )
+LEVEL_ONE = (
+    "Level 1: below the root the draft proposes {named}; {kept} will survive pruning{probes}."
+)
+NAMED = {  # by kind; fillers are counted
+    "deterministic": "{tokens} (deterministic)",
+    "probe": "{tokens} (drawn at random: the probe)",
+    "filler": "{tokens} by rank (fillers)",
+}
+AND = " and "
 LEVEL_PARENTS = "{parents} of level {above}"
-ROOT_PARENT = "the root"
 KEPT_ALL = ("it", "all of them")  # of one, of more
 KEPT_SOME = ("the one shown here", "the {kept} shown here")
 PROBES = (", a probe among them", ", {probes} probes among them")
@@ -31,8 +39,8 @@ WHOLE = "all"
 # --- guess first ---
 ASK_PROBE = "Will the probe {token} be accepted?"
 ASK_SIBLING = "Will the sibling {token} be accepted?"
-HINT_PROBE = "It will if u₁ falls below min(1, {law} / {draft}) = {ratio}."
-HINT_SIBLING = "Its chance is {chance}: it will if u₂ falls into [{low}, {high}) of {law}."
+HINT_PROBE = "It will if u₁ falls below min(1, {law} / {draft})."
+HINT_SIBLING = "It will if u₂ falls into its interval of {law}."
 
 # --- cards ---
 P, RESIDUAL, RESIDUAL_NEXT, Q_TILDE, NEXT = "p", "r", "r′", "q̃", "′"

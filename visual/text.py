@@ -1,6 +1,7 @@
 """Tokens, steps and runs in words: a token's visible form, one sentence a step, the summary."""
 
 import codecs
+import functools
 import html
 import math
 import re
@@ -18,6 +19,7 @@ MOST_DIGITS = 12
 TINY = 0.0005  # what three decimals would show as 0.000
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def token(text: str, limit: int | None = None) -> str:
     """A token so that all of it shows: nothing is stripped, nothing acts (newline, bidi, NUL).
 
@@ -231,13 +233,16 @@ def _decimal(x: float, digits: int) -> str:
 
 
 def headline(run: Run, round: Round) -> str:
-    """The round's point: what was accepted, what became of the probe, and the expectation of this
-    tree beside the same nodes verified one-hot."""
+    """The round's point: what was written and accepted, what became of the probe, and the
+    expectation of this tree beside the same nodes verified one-hot."""
     if len(round.nodes) == 1:
         return strings.NO_DRAFT.format(token=word(run, round.visits[-1].steps[-1].token))
     probes = any(node.kind == "probe" for node in round.nodes)
-    said = strings.ACCEPTED.format(accepted=round.accepted, drafted=len(round.nodes) - 1)
-    said += _probes(run, round.visits) if probes else ""
+    one, more = strings.TOKENS
+    written = one if len(round.emitted) == 1 else more.format(count=len(round.emitted))
+    drafted = len(round.nodes) - 1
+    said = strings.ACCEPTED.format(tokens=written, accepted=round.accepted, drafted=drafted)
+    said += _probes(run, round.visits, round.nodes) if probes else ""
     both = {
         "expected": f"{round.expected_accepted:.2f}",
         "one_hot": f"{one_hot_expected(round):.2f}",
@@ -246,7 +251,7 @@ def headline(run: Run, round: Round) -> str:
     return said + (strings.BIASED if run.params.get("strategy") == "naive" else "") + "."
 
 
-def _probes(run: Run, visits: Sequence[Visit]) -> str:
+def _probes(run: Run, visits: Sequence[Visit], nodes: Sequence[Node]) -> str:
     tests = [(visit, step) for visit in visits for step in visit.steps if step.rule == "probe"]
     taken = [word(run, step.token) for _, step in tests if step.verdict == "accept"]
     if taken:
@@ -254,8 +259,10 @@ def _probes(run: Run, visits: Sequence[Visit]) -> str:
         return template.format(tokens=" ".join(taken))
     lost = [word(run, step.token) for _, step in tests]
     if len(lost) == 1:
-        then = word(run, tests[0][0].steps[-1].token)
-        return strings.PROBE_LOST.format(tokens=lost[0], next=then)
+        last = tests[0][0].steps[-1]
+        kind = "" if last.child is None else nodes[last.child].kind
+        then = strings.PROBE_LOST[last.verdict]
+        return then.format(tokens=lost[0], kind=kind, next=word(run, last.token))
     return strings.PROBES_LOST.format(tokens=" ".join(lost)) if lost else strings.NO_PROBE
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.conftest import stay_inside
-from visual import strings
+from visual import strings, strings_help
 
 pytestmark = pytest.mark.browser
 
@@ -240,3 +240,31 @@ def test_a_request_to_another_host_is_noticed(browser):
     page.evaluate("fetch('https://example.org/font.woff2').catch(() => null)")
     context.close()
     assert wrong == ["request to https://example.org/font.woff2"]
+
+
+# The first question
+
+
+@pytest.mark.parametrize("name", ["playground", "dilemma"])
+def test_what_is_this_is_answered_on_every_page(visit, address, name):
+    page = open_page(name, visit, address)
+    page.click("#heading [data-role=what]")
+    idea = page.locator("[data-role=idea]")
+    told = idea.inner_text()
+    assert all(paragraph in told for paragraph in strings_help.PLAIN)
+    for term, meaning in (*strings_help.TERMS, *strings.LEGEND_KINDS.items()):
+        assert f"{term}\n{meaning}" in told
+    assert idea.evaluate("(dialog) => dialog.scrollTop") == 0  # it begins with the idea
+    page.keyboard.press("Escape")
+    assert not idea.is_visible()
+    page.click("#pages [role=tab] >> nth=1")  # nothing of the head lies over the pages' names
+    page.wait_for_selector("#dilemma [data-drawn]")
+
+
+def test_step_through_goes_on_and_begins_anew_at_the_end(visit, address):
+    page = playground(visit, address, "?guess=0&__theme=light")
+    frame = f"document.querySelector('{ROOT}').dataset.frame"
+    last = int(page.evaluate(frame))
+    for at in (*range(last + 1), 0):
+        page.click("[data-role=begin]")
+        page.wait_for_function(f"(at) => {frame} === String(at)", arg=at)

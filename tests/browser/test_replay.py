@@ -104,7 +104,7 @@ def test_every_recorded_run_opens_at_its_round(visit, address, runs):
 def test_a_link_to_a_recorded_run_keeps_its_round_and_step(visit, address, name):
     page = visit(address, f"?trace={name}&round=3&step=2&lock=seed")
     page.wait_for_function("window.rheoscope.held.open")
-    page.wait_for_selector(f"[data-role=root][data-round='2'][data-frame='1']")
+    page.wait_for_selector("[data-role=root][data-round='2'][data-frame='1']")
     page.wait_for_function("location.search.includes('step=2')")
     assert f"trace={name}" in page.url and "round=3" in page.url
 

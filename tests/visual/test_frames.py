@@ -235,7 +235,8 @@ def test_the_sentences_by_hand():
     run = by_hand.run()
     assert [f["sentence"] for f in frames.of(run, run.rounds[0])][:8] == [
         "The root ␣the is the last token of the text: the draft’s tree grows from it.",
-        "Level 1: below the root the draft proposes 4 tokens; the 3 shown here will survive "
+        "Level 1: below the root the draft proposes ␣cat (deterministic), ␣sea (drawn at random: "
+        "the probe) and 2 tokens by rank (fillers); the 3 shown here will survive "
         "pruning, a probe among them.",
         "Level 2: below 3 nodes of level 1 the draft proposes 9 tokens; the 4 shown here will "
         "survive pruning, a probe among them.",

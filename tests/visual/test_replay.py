@@ -137,7 +137,8 @@ def test_a_shipped_run_opens_at_its_round(run, tmp_path, monkeypatch):
         monkeypatch.setattr(shelf, cached.__name__, cached.__wrapped__)
     message, _ = answer(Session(), key="gallery/one")
     assert (message["key"], message["show"]) == ("gallery/one", 1)
-    assert message["sentence"] == "One" and shelf.find({}, "gallery/one") == run
+    assert message["sentence"] == words.GALLERY_RUN.format(title="One")
+    assert shelf.find({}, "gallery/one") == run
     assert answer(Session(), key="gallery/gone")[0]["sentence"] == words.NOT_THERE
 
 

@@ -219,11 +219,11 @@ def test_numbers_said_are_in_the_order_of_the_numbers_meant(values):
 def test_headlines():
     run, rrsw = by_hand.run(), by_hand.rrsw()
     assert [text.headline(run, r) for r in run.rounds] == [
-        "Accepted 1 of 7 draft tokens, the probe ␣sea rejected and then ␣dog taken from the "
-        "residual; in expectation this tree gives 1.41, and the same nodes verified one-hot 1.16.",
-        "Accepted 2 of 7 draft tokens, the probe ␣now among them; "
-        "in expectation this tree gives 1.70, and the same nodes verified one-hot 1.39.",
-        "Accepted 1 of 1 draft tokens; every node is a point mass (one-hot), 0.95 in expectation.",
+        "One pass of the target, 2 tokens: 1 of 7 draft tokens accepted, the probe ␣sea rejected, "
+        "then the filler ␣dog accepted; expected 1.41, and 1.16 if all of its nodes were one-hot.",
+        "One pass of the target, 3 tokens: 2 of 7 draft tokens accepted, the probe ␣now among "
+        "them; expected 1.70, and 1.39 if all of its nodes were one-hot.",
+        "One pass of the target, 1 token: 1 of 1 draft tokens accepted; every node is a point mass (one-hot), 0.95 in expectation.",
     ]
     biased = replace(rrsw, params={**rrsw.params, "strategy": "naive"})
     assert text.headline(biased, rrsw.rounds[0]).endswith("; this strategy is biased.")

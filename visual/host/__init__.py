@@ -10,7 +10,7 @@ from string import Template
 
 import gradio as gr
 
-from visual import strings, strings_address
+from visual import strings, strings_address, strings_help
 from visual import strings_replay as replay
 from visual.palette import MARKS
 from visual.server import routes
@@ -28,6 +28,7 @@ SCRIPTS = (
     "panel.js",
     "steps.js",
     "address.js",
+    "what.js",
     "tree_keys.js",
     "metrics.js",
     "whatif.js",
@@ -70,7 +71,12 @@ def template() -> str:
     """host.html with its words; nothing in it depends on a run."""
     words = {key: html.escape(word) for key, word in strings.VIEWER.items()}
     return Template((HERE / "host.html").read_text(encoding="utf-8")).substitute(
-        words, legend=legend(), keys_list=keys(), save_menu=save_menu()
+        words,
+        legend=legend(),
+        keys_list=keys(),
+        save_menu=save_menu(),
+        terms_head=html.escape(strings_help.TERMS_HEAD),
+        terms=terms(),
     )
 
 
@@ -87,18 +93,47 @@ def keys() -> str:
     return "".join(f"<dt>{keys}</dt><dd>{act}</dd>" for keys, act in pairs)
 
 
+def terms() -> str:
+    """The glossary, as a list of terms."""
+    return "".join(
+        f"<dt>{html.escape(term)}</dt><dd>{html.escape(told)}</dd>"
+        for term, told in strings_help.TERMS
+    )
+
+
+def idea() -> dict[str, str]:
+    """The parts of "What is this?", as HTML."""
+    marks = (
+        f"<dt>{_entry(sign, name, told, kind)}</dt><dd>{html.escape(told)}</dd>"
+        for sign, name, told, kind in _marks()
+    )
+    return {
+        "idea_head": html.escape(strings_help.HEAD),
+        "idea": "".join(f"<p>{html.escape(told)}</p>" for told in strings_help.PLAIN),
+        "marks_head": html.escape(strings_help.MARKS_HEAD),
+        "marks": "".join(marks),
+        "terms_head": html.escape(strings_help.TERMS_HEAD),
+        "terms": terms(),
+        "close": html.escape(strings.VIEWER["close"]),
+    }
+
+
 def _key(name: str) -> str:
     return f"<kbd>{html.escape(name)}</kbd>"
 
 
 def legend() -> str:
     """What the marks mean, as HTML: shape, letter, name and meaning of each."""
+    return "".join(_entry(*mark) for mark in _marks())
+
+
+def _marks() -> list[tuple[str, str, str, str]]:
+    """(sign, name, meaning, kind)."""
     kinds = [
-        _entry(f"{MARKS[kind].glyph}{MARKS[kind].letter}", strings.ORIGINS[kind], meaning, kind)
+        (f"{MARKS[kind].glyph}{MARKS[kind].letter}", strings.ORIGINS[kind], meaning, kind)
         for kind, meaning in strings.LEGEND_KINDS.items()
     ]
-    verdicts = [_entry(*entry, "verdict") for entry in strings.LEGEND_VERDICTS]
-    return "".join([*kinds, *verdicts])
+    return [*kinds, *((*mark, "verdict") for mark in strings.LEGEND_VERDICTS)]
 
 
 def _entry(sign: str, name: str, meaning: str, kind: str) -> str:

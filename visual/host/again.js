@@ -3,7 +3,7 @@
 (() => {
   const KEPT = 4;                              // whole runs, as the messages that brought them
   const seen = new Map(), flip = part('flip');
-  let old = '', both = [];                     // the run to compare with, then the two keys
+  let old = '', both = [], place = 0;          // the run to compare with, then both; the round looked at
 
   function keep() {
     if (!props.value?.slice(0, 90).includes('"type":"run"')) return;
@@ -26,6 +26,7 @@
       part(name).textContent = answer[name];
       part(name).title = answer.hint;
     });
+    if (view.key === both[1] && view.follow) show(Math.min(place, view.rounds.length - 1));
     point();
   }
 
@@ -48,7 +49,7 @@
   function click({ target }) {
     if (!element.isConnected) return document.removeEventListener('click', click);
     if (!target.closest?.('#again') || !view.key || root.dataset.state === 'running') return;
-    old = view.key;
+    [old, place] = [view.key, view.at];
     trigger('again', { run: view.key });
   }
 

@@ -2,6 +2,7 @@
 
 const PLOT = { responsive: true, displayModeBar: false, doubleClick: 'reset', showTips: false };
 const ROW = { least: 9, full: 15, best: 22 };  // pixels of a row of the tree
+const BARE = 6;                            // pixels of a mark without a label
 const LEGIBLE = 9.5;                       // pixels of the lowest row that gets a label
 const COLUMN = { least: 64, most: 190 };    // and of a column
 const FOOT = 52;                           // what stays visible under the tree
@@ -45,10 +46,10 @@ function fitted(data, layout, room) {        // on one screen, if the rows are n
   const height = Math.max(Math.min(rows * ROW.best, room), rows * least) + 24;
   const width = across(columns, COLUMN.least), pitch = (height - 24) / rows;
   const size = Math.min(Math.max(pitch * 0.8, 9), width / columns > 88 ? 12.5 : 11.5);
-  const bare = (trace) => ({ ...trace, mode: 'markers', marker: { ...trace.marker, size: 6 } });
-  const cramped = pitch * common.close < LEGIBLE;
+  const { near } = spread(data), cramped = pitch * common.close < LEGIBLE;
+  const isPale = ({ text, marker }) => text && marker.opacity < 1;
   return {
-    data: data.map((trace) => (cramped && trace.text && trace.marker.opacity < 1 ? bare(trace) : trace)),
+    data: data.map((trace) => (cramped && isPale(trace) ? sparing(trace, near, 1, BARE) : trace)),
     layout: { ...layout, width, height, font: { ...layout.font, size } },
   };
 }

@@ -2,7 +2,11 @@
 
 const acts = {                               // a button's name here is its data-role
   previous: () => show(view.at - 1), next: () => show(view.at + 1),
-  begin: () => { go(0); part('frame').focus({ preventScroll: true }); },
+  begin: () => {
+    if (unseen() && view.frame < lastFrame()) ahead();
+    else go(0);
+    part('frame').focus({ preventScroll: true });
+  },
   first: () => go(0), back: () => go(view.frame - 1), ahead, last: () => go(lastFrame()), play,
   accept: () => guess('accept'), reject: () => guess('reject'),
   help: () => part('keys').showModal(),

@@ -9,11 +9,7 @@ function projected(data, layout) {
   const { put, near } = spread(data), [bottom, top] = layout.yaxis.range.map(put);
   const spaced = data.map((trace) => {
     const y = trace.y.map((row) => (row === null ? null : put(row)));
-    if (!trace.text) return { ...trace, y };
-    const text = trace.text.map((word, at) => (near(trace.y[at]) ? word : ''));
-    const usual = [trace.marker.size].flat();  // one for all, or one each
-    const size = trace.y.map((row, at) => (near(row) ? LARGE.mark * usual[at % usual.length] : LARGE.bare));
-    return { ...trace, y, text, marker: { ...trace.marker, size } };
+    return { ...(trace.text ? sparing(trace, near, LARGE.mark, LARGE.bare) : trace), y };
   });
   const [left, right] = layout.xaxis.range;  // the root's label stands on the left
   const tickfont = { ...layout.xaxis.tickfont, size: LARGE.letters };
@@ -24,10 +20,22 @@ function projected(data, layout) {
   return { data: spaced, layout: { ...layout, width, height, font, xaxis, yaxis } };
 }
 
+function sparing(trace, near, times, bare) { // labels only where the walk came, small marks elsewhere
+  const usual = [trace.marker.size].flat();  // one for all, or one each
+  const size = trace.y.map((_, at) => (near(trace, at) ? times * usual[at % usual.length] : bare));
+  const text = trace.text.map((word, at) => (near(trace, at) ? word : ''));
+  return { ...trace, text, marker: { ...trace.marker, size } };
+}
+
 function spread(data) {                      // -> where a row stands, in pixels from the first
-  const came = new Map();                    // row -> whether the walk came there
-  for (const trace of data) {
-    for (const row of trace.text ? trace.y : []) came.set(row, came.get(row) || trace.marker.opacity === 1);
+  const came = new Map(), there = new Set(); // row -> whether the walk came there; the very places
+  const key = ({ x, y }, at) => `${x[at]} ${y[at]}`;
+  for (const trace of data.filter(({ text }) => text)) {
+    const whole = trace.marker.opacity === 1;
+    trace.y.forEach((row, at) => {
+      came.set(row, came.get(row) || whole);
+      if (whole) there.add(key(trace, at));
+    });
   }
   const rows = [...came.keys()].sort((a, b) => a - b), places = [0];
   const half = (at) => (came.get(rows[at]) ? LARGE.near : LARGE.far) / 2;
@@ -39,5 +47,5 @@ function spread(data) {                      // -> where a row stands, in pixels
     const share = (row - rows[below]) / (rows[below + 1] - rows[below]);
     return places[below] + share * (places[below + 1] - places[below]);
   };
-  return { put, near: (row) => came.get(row) };
+  return { put, near: (trace, at) => there.has(key(trace, at)) };
 }

@@ -27,7 +27,13 @@
     }
     if (!moved) return;
     state.wanted = `${view.key}/${view.at}/${view.node}/whatif/${NAMES.map((name) => now[name])}`;
+    reveal();
     if (state.wanted !== holder.dataset.of) send(now);
+  }
+
+  function reveal() {                          // the answer, where the panel has been scrolled down
+    const panel = part('panel'), above = panel.getBoundingClientRect().top - holder.getBoundingClientRect().top;
+    if (above > 0) panel.scrollTop -= above;
   }
 
   function send(now) {                         // one question at a time, the newest wins

@@ -108,7 +108,7 @@ def opened(name: str, boxes: bool = False) -> dict[str, Any]:
             "honest": honest(round["verdicts"]),
             "bands": _bands(world["played"].items(), pair_law(load(WORLD)["world"])),
             "play-state": strings.SHIPPED,
-            "survey-state": strings.SHIPPED,
+            "survey-state": strings.SHIPPED_WORLD,
             "sweep-state": strings.SHIPPED,
         }
     return message

@@ -40,7 +40,7 @@ def build(fields: dict[str, Any], notice: gr.HTML, viewer: gr.HTML) -> None:
 def tools() -> str:
     """What stands in the page's head: a link to this view, and the projector's mode."""
     word = {name: html.escape(text) for name, text in words.VIEWER.items()}
-    return TOOLS.substitute(word)
+    return TOOLS.substitute(word, **host.idea())
 
 
 def answer(query: str) -> list[Any]:
@@ -84,9 +84,10 @@ def _update(name: str, wanted: dict[str, Any], values: dict[str, Any]) -> Any:
 def sentences(values: dict[str, Any], said: list[str]) -> str:
     """What a reader of a link should know, as HTML; the link's own words are escaped."""
     lines = [f'<p class="wrong">{html.escape(sentence)}</p>' for sentence in said]
-    if values.get("trace") == address.LIVE and "round" in values:
+    if values.get("trace") == address.LIVE and values["page"] == "playground":
         form = words.PLACE_STEP if "step" in values else words.PLACE_ROUND
-        place = form.format(round=values["round"], step=values.get("step"))
+        there = {"round": values.get("round"), "step": values.get("step")}
+        place = form.format(**there) if "round" in values else ""
         lines.append(f"<p>{html.escape(words.TO_RUN.format(place=place))}</p>")
     if values.get("lock"):
         names = ", ".join(words.CONTROLS.get(name, name) for name in values["lock"])

@@ -9,7 +9,7 @@ import gradio as gr
 
 from rheo.settings import current
 from rheo.trace import Round, Run
-from visual import address, host, strings, wire
+from visual import address, host, strings, strings_help, wire
 from visual.pages import again, controls, linked, plain, replay, session, settle, shelf
 from visual.pages.models import MODELS
 from visual.pages.session import Session
@@ -75,7 +75,8 @@ def build(status: gr.HTML) -> None:
 
 
 def _heading() -> str:
-    return f"<h1>{html.escape(strings.TITLE)}</h1><p>{html.escape(strings.TAGLINE)}</p>"
+    opener = f'<button type="button" data-role="what">{html.escape(strings_help.WHAT)}</button>'
+    return f"<h1>{strings.TITLE}</h1><p>{html.escape(strings.TAGLINE)}{opener}</p>"
 
 
 def _opening(run: Run | None) -> str:

@@ -119,7 +119,7 @@ def _shipped(key: Any) -> tuple[Run, dict[str, Any]]:
     run, entry = shelf.find({}, key), shelf.gallery().get(key if isinstance(key, str) else "")
     if run is None or entry is None:
         raise RheoError(words.NOT_THERE)
-    shown = {"state": "recorded", "sentence": entry["title"]}
+    shown = {"state": "recorded", "sentence": words.GALLERY_RUN.format(title=entry["title"])}
     return run, {**wire.whole(key, run, entry["round"]), **shown}
 
 

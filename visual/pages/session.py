@@ -14,7 +14,7 @@ from rheo.errors import RheoError
 from rheo.params import DecodeParams
 from rheo.settings import current
 from rheo.trace import Run
-from visual import strings, strings_server, wire
+from visual import metrics, strings, strings_metrics, strings_server, wire
 from visual import strings_address as words
 from visual.pages import controls, limits, line, live, plain
 from visual.pages.models import MODELS
@@ -165,5 +165,7 @@ def _rounds(
                 break
     finally:
         pieces.close()
-    how = how or strings.FINISHED.format(stop=strings.STOPS[run.stop])
+    times = metrics.ratio(run, plain.machine(key, run, session.runs))
+    speed = strings_metrics.ENDED.format(ratio=times) if times else ""
+    how = how or strings.FINISHED.format(stop=strings.STOPS[run.stop]) + speed
     yield {**wire.whole(key, run), "sentence": f"{said} {how}".strip(), "state": "done"}
