@@ -124,6 +124,7 @@ def test_killed_in_a_trace_write_the_old_trace_stays(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["now", "run.json.gz"]
 
 
+@pytest.mark.slow
 def test_killed_in_a_run_the_app_starts_again(tmp_path):
     tracefile.save(sample.run(rounds=1), tmp_path / "first.json.gz")
     with served(tmp_path) as address:

@@ -64,6 +64,7 @@ def request(prompt="A lighthouse", pair=PAIR, **changes):
     return [prompt, pair, *(changes.get(n, getattr(good, n)) for n in controls.FIELDS)]
 
 
+@pytest.mark.slow
 def test_hostile_prompts_end_in_a_sentence(visitor):
     for name, text in TEXTS.items():
         if name != "lone surrogate":  # which no client can write: below

@@ -7,7 +7,7 @@ import pytest
 from tests.browser.conftest import stay_inside
 from visual import strings, strings_help
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 ROOT = "#viewer [data-role=root]"
 READABLE = (Path(__file__).parent / "readable.js").read_text(encoding="utf-8")

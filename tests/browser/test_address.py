@@ -11,7 +11,7 @@ from tests.browser.conftest import served
 from visual import address as links
 from visual import strings, strings_address, strings_server
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 ROOT = "#viewer [data-role=root]"
 WANTED = {

@@ -17,7 +17,7 @@ from tests.test_hostile import request as request_of
 from tests.visitor import Visitor
 from tests.visual import sample
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 LONG = ("a megabyte", "lone surrogate")  # the first for the server's tests, the second for no page
 PRESS = "document.querySelectorAll('#go, #send').forEach(it => it.click())"
 SHOWN = [text for name, text in TEXTS.items() if name not in LONG]

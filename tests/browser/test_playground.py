@@ -238,7 +238,8 @@ def test_the_embedded_pair_decodes_a_prompt(embedded_folder, tmp_path, recorded,
     tracefile.save(recorded, tmp_path / "first.json.gz")
     with served(tmp_path, RHEO_REAL="1") as where:
         page = visit(where)
-        page.set_default_timeout(240_000)
+        page.wait_for_function("window.rheoscope.held.open")  # the page is awake
+        page.set_default_timeout(120_000)
         page.click("#more button")
         page.fill("#max_new_tokens input[type=number]", "16")
         page.press("#max_new_tokens input[type=number]", "Tab")

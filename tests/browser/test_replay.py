@@ -128,7 +128,7 @@ def test_a_run_being_decoded_gives_way_to_the_one_opened(visit, address, runs):
     assert (
         state(page, "rounds") == str(len(runs["two"].rounds)) and state(page, "state") == "recorded"
     )
-    assert page.inner_text("[data-role=state]") == "Title of two"
+    assert page.inner_text("[data-role=state]").startswith("Title of two. ")
     page.click("#run")
     at_state(page, "running")
     page.click("#stop")
