@@ -8,7 +8,7 @@ from tests.visual import by_hand
 from visual import metrics
 from visual import strings_metrics as strings
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 ROOT = "#viewer [data-role=root]"
 
 

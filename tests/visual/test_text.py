@@ -223,7 +223,8 @@ def test_headlines():
         "then the filler ␣dog accepted; expected 1.41, and 1.16 if all of its nodes were one-hot.",
         "One pass of the target, 3 tokens: 2 of 7 draft tokens accepted, the probe ␣now among "
         "them; expected 1.70, and 1.39 if all of its nodes were one-hot.",
-        "One pass of the target, 1 token: 1 of 1 draft tokens accepted; every node is a point mass (one-hot), 0.95 in expectation.",
+        "One pass of the target, 1 token: 1 of 1 draft tokens accepted; every node is a point "
+        "mass (one-hot), 0.95 in expectation.",
     ]
     biased = replace(rrsw, params={**rrsw.params, "strategy": "naive"})
     assert text.headline(biased, rrsw.rounds[0]).endswith("; this strategy is biased.")

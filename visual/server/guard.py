@@ -1,5 +1,6 @@
 """The guard: a pure ASGI middleware, so that streams pass untouched."""
 
+import functools
 import gzip
 from collections.abc import Callable
 
@@ -118,12 +119,17 @@ def _page(send: Send, policy: Callable[[bytes], headers.Header], gzipped: bool) 
             whole, start = bytes(body), begun[0]
             security = policy(whole)
             if gzipped and whole:
-                whole = gzip.compress(whole, 4)
+                whole = _gzip(whole)
                 start = {**start, "headers": _packed(start["headers"], len(whole))}
             await _dressed(send, security)(start)
             await send({"type": "http.response.body", "body": whole})
 
     return held
+
+
+@functools.lru_cache(maxsize=4)  # the page is the same for everybody, at one address
+def _gzip(page: bytes) -> bytes:
+    return gzip.compress(page, 6)
 
 
 def _packed(told: list[headers.Header], length: int) -> list[headers.Header]:

@@ -7,6 +7,7 @@ becomes one, whatever a template does with it.
 """
 
 import base64
+import functools
 import hashlib
 import re
 
@@ -26,6 +27,7 @@ FIXED: list[Header] = [
 ]
 
 
+@functools.lru_cache(maxsize=8)
 def policy(frames: str, page: bytes = b"") -> Header:
     """Content-Security-Policy.
 
