@@ -22,6 +22,7 @@ from visual.pages.models import MODELS
 from visual.theme import theme
 
 SESSIONS = 100  # visitors whose last run is kept
+SWITCH = 0.0005  # seconds a thread may keep the interpreter from one that answers a visitor
 THREADS = 40  # for quick answers, besides one for each visitor who waits for the model
 
 if os.getenv("SPACES_ZERO_GPU"):  # there a model must be loaded before the page is served
@@ -84,6 +85,7 @@ def main() -> None:
     except RheoError as error:
         print(error, file=sys.stderr)
         sys.exit(2)
+    sys.setswitchinterval(SWITCH)
     blocks = page()
     launch(blocks, wanted)
     MODELS.want(wanted.pair)

@@ -48,9 +48,12 @@ def common() -> dict[str, Any]:
     }
 
 
-def whole(key: str, run: Run, show: int = -1) -> dict[str, Any]:
-    """A finished run. `key` names it, `show` is the round to open at."""
-    rounds = [a_round(run, r) for r in run.rounds]
+def whole(
+    key: str, run: Run, show: int = -1, made: list[dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """A finished run. `key` names it, `show` is the round to open at, `made` are its rounds where
+    they were made already."""
+    rounds = [a_round(run, r) for r in run.rounds] if made is None else made
     return {"type": "run", "key": key, "rounds": rounds, "show": show, **state(run)}
 
 

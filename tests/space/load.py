@@ -173,7 +173,8 @@ def table(seen: Seen) -> str:
         idle = 1000 * percentile(seen.seconds.get(what.replace("loaded", "idle"), []), 0.95)
         rows.append(f"| {what} | {len(values)} | {p50:.0f} | {p95:.0f} | {p95 / idle:.2f} |")
     rows.append(f"\ngenerations: {dict(seen.counts)}; errors: {dict(seen.errors) or 'none'}")
-    rows.append(f"resident memory: {seen.memory[-1][1]:.0f} MB, {slope(seen.memory):+.2f} MB/min")
+    every = [f"{mb:.0f}" for _, mb in seen.memory[::30]]
+    rows.append(f"resident MB every half minute: {' '.join(every)}; {slope(seen.memory):+.2f}/min")
     return "\n".join(rows)
 
 

@@ -147,6 +147,7 @@ def _rounds(
 ) -> Iterator[dict[str, Any]]:
     """A run's messages: it begins, its rounds, how it ended."""
     run, key, began, how = None, secrets.token_hex(6), time.monotonic(), ""
+    made: list[dict[str, Any]] = []
     plain.decoded.append(key)
     yield {"type": "begin", "key": key, "prompt": prompt, "transcript": "", "metrics": []}
     try:
@@ -154,7 +155,7 @@ def _rounds(
             run = live.grown(run, piece)
             session.keep(key, run)
             for round in piece.rounds:
-                shown = wire.a_round(run, round)
+                made.append(shown := wire.a_round(run, round))
                 running = {"sentence": f"{said} {strings.RUNNING}".strip(), "state": "running"}
                 yield {"type": "round", "round": shown, **wire.state(run), **running}
             if session.epoch != epoch:
@@ -168,4 +169,4 @@ def _rounds(
     times = metrics.ratio(run, plain.machine(key, run, session.runs))
     speed = strings_metrics.ENDED.format(ratio=times) if times else ""
     how = how or strings.FINISHED.format(stop=strings.STOPS[run.stop]) + speed
-    yield {**wire.whole(key, run), "sentence": f"{said} {how}".strip(), "state": "done"}
+    yield {**wire.whole(key, run, made=made), "sentence": f"{said} {how}".strip(), "state": "done"}
