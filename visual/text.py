@@ -16,7 +16,7 @@ VISIBLE = {" ": "␣", "\n": "↵", "\r": "␍", "\t": "→", "\x7f": "␡", "\N
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}  # what does not print by itself
 BYTE = re.compile("⟨0x([0-9A-F]{2})⟩")  # a token that is no whole character
 MOST_DIGITS = 12
-TINY = 0.0005  # what three decimals would show as 0.000
+SMALL = 0.1  # below, three decimals are fewer than three digits
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -211,14 +211,14 @@ def number(x: float) -> str:
 
 def ordered(values: Sequence[float]) -> list[str]:
     """Numbers with as many decimals, three at least, as it takes to tell the different ones apart;
-    a tiny one never looks like 0.
+    small ones with as many digits.
 
     >>> ordered([0.6113, 0.6111]), ordered([0.0, 0.00041, 0.5])
     (['0.6113', '0.6111'], ['0', '0.00041', '0.500'])
     """
     for digits in range(3, MOST_DIGITS):
         shown = [_decimal(x, digits) for x in values]
-        if len(set(shown)) == len(set(values)):
+        if len(set(map(float, shown))) == len(set(values)):
             break
     return shown
 
@@ -226,7 +226,7 @@ def ordered(values: Sequence[float]) -> list[str]:
 def _decimal(x: float, digits: int) -> str:
     if x in (0, 1):
         return str(int(x))
-    return f"{x:.{digits}g}" if 0 < x < TINY else f"{x:.{digits}f}"
+    return f"{x:.{digits}g}" if 0 < x < SMALL else f"{x:.{digits}f}"
 
 
 # A round and a run in one line
