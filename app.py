@@ -13,17 +13,19 @@ os.environ.setdefault("NO_PROXY", "127.0.0.1,localhost")  # launch looks at its 
 
 import gradio as gr
 
-from rheo import settings
 from rheo.errors import RheoError
-from rheo.settings import Settings
-from visual import host, server, strings
+from visual import server
+from visual.browser import component
 from visual.pages import dilemma, playground
-from visual.pages.models import MODELS
-from visual.theme import theme
+from visual.runtime.model_loader import MODELS
+from visual.server import settings
+from visual.server.settings import Settings
+from visual.style.theme import theme
+from visual.words import labels
 
 SESSIONS = 100  # visitors whose last run is kept
 SWITCH = 0.0005  # seconds a thread may keep the interpreter from one that answers a visitor
-THREADS = 40  # for quick answers, besides one for each visitor who waits for the model
+_THREADS = 40  # for quick answers, besides one for each visitor who waits for the model
 
 if os.getenv("SPACES_ZERO_GPU"):  # there a model must be loaded before the page is served
     MODELS.want(settings.current().pair, wait=True)
@@ -31,15 +33,15 @@ if os.getenv("SPACES_ZERO_GPU"):  # there a model must be loaded before the page
 
 def page() -> gr.Blocks:
     """All pages in one Blocks."""
-    blocks = gr.Blocks(title=strings.TITLE, fill_width=True, analytics_enabled=False)
+    blocks = gr.Blocks(title=labels.TITLE, fill_width=True, analytics_enabled=False)
     with blocks:
         status = playground.head()
         with gr.Tabs(elem_id="pages"):
-            with gr.Tab(strings.PAGES["playground"], id="playground"):
+            with gr.Tab(labels.PAGES["playground"], id="playground"):
                 playground.build(status)
-            with gr.Tab(strings.PAGES["dilemma"], id="dilemma-page"):
+            with gr.Tab(labels.PAGES["dilemma"], id="dilemma-page"):
                 dilemma.build()
-    return blocks.queue(max_size=settings.current().queue + THREADS, api_open=False)
+    return blocks.queue(max_size=settings.current().queue + _THREADS, api_open=False)
 
 
 def launch(blocks: gr.Blocks, wanted: Settings) -> None:
@@ -51,7 +53,7 @@ def launch(blocks: gr.Blocks, wanted: Settings) -> None:
         root_path=wanted.root_path,
         prevent_thread_lock=True,
         theme=theme(),
-        css_paths=list(host.STYLES),
+        css_paths=list(component.STYLES),
         run_history=False,
         ssr_mode=False,
         share=False,
@@ -59,7 +61,7 @@ def launch(blocks: gr.Blocks, wanted: Settings) -> None:
         enable_monitoring=False,
         footer_links=[],
         state_session_capacity=SESSIONS,
-        max_threads=THREADS + wanted.queue,
+        max_threads=_THREADS + wanted.queue,
         max_file_size="100kb",
         app_kwargs={"middleware": server.middleware(wanted), **closed},
     )
@@ -68,7 +70,7 @@ def launch(blocks: gr.Blocks, wanted: Settings) -> None:
 def arguments() -> argparse.Namespace:
     """What was typed; every other setting is an environment variable."""
     parser = argparse.ArgumentParser(
-        description=strings.TAGLINE,
+        description=labels.TAGLINE,
         epilog=f"environment variables:\n{settings.listing()}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

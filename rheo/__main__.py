@@ -2,7 +2,7 @@
 
 import sys
 
-from rheo.cli import main
+from rheo.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -18,9 +18,9 @@ from typing import NoReturn
 import pytest
 import torch
 
-from rheo.catalogue import ASSETS, SMOLLM2_135M
 from rheo.errors import RheoError
-from rheo.fetch import console_progress, ensure_source
+from rheo.models.hub.catalogue import ASSETS, SMOLLM2_135M
+from rheo.models.hub.fetch import console_progress, ensure_source
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 

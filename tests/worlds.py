@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from rheo.worlds import Tables, contexts
+from rheo.exact.worlds import Tables, contexts
 
 
 def tables_of(draft, target, root: int, depth: int) -> Tables:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from rheo import tracefile
+from rheo.trace import io
 from tests.visual import sample
 
 ROOT = Path(__file__).parents[2]
@@ -76,7 +76,7 @@ def recorded():
 def address(tmp_path_factory, recorded) -> Iterator[str]:
     """The app with the scripted model."""
     traces = tmp_path_factory.mktemp("traces")
-    tracefile.save(recorded, traces / "first.json.gz")
+    io.save(recorded, traces / "first.json.gz")
     with served(traces) as where:
         yield where
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from rheo import tracefile
-from rheo.trace import Run
+from rheo.trace import io
+from rheo.trace.schema import Run
 from tests.browser.conftest import PATIENCE, ROOT, served
 
 PAUSE_MS = 150  # between two key presses: a reader in a hurry
@@ -74,8 +74,8 @@ def row(name: str, times: list[float]) -> str:
 
 def runs(paths: list[str]) -> list[Run]:
     if paths:
-        return [tracefile.load(path) for path in paths]
-    return [tracefile.load(ROOT / "assets" / "traces" / "first.json.gz")]
+        return [io.load(path) for path in paths]
+    return [io.load(ROOT / "assets" / "traces" / "first.json.gz")]
 
 
 def main() -> None:
@@ -92,7 +92,7 @@ def main() -> None:
         for run in runs(asked.traces):
             name = f"{run.pair}, R = {run.params['R']}"
             with tempfile.TemporaryDirectory() as folder:
-                tracefile.save(run, Path(folder) / "first.json.gz")
+                io.save(run, Path(folder) / "first.json.gz")
                 with served(Path(folder)) as address:
                     page = browser.new_page(viewport={"width": 1280, "height": 720})
                     page.set_default_timeout(PATIENCE)

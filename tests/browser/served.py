@@ -13,9 +13,9 @@ from pathlib import Path
 
 import app
 from rheo.errors import RheoError
-from rheo.trace import Run
+from rheo.trace.schema import Run
 from tests.visual import sample
-from visual.pages import models, shelf
+from visual.runtime import model_loader, run_store
 
 ROUND_S, SLOW_S = 0.25, 5.0  # SLOW_S for a prompt with the word "slow"
 
@@ -74,7 +74,7 @@ def load(name: str, progress) -> Engine:
 
 
 if __name__ == "__main__":
-    shelf.TRACES = Path(sys.argv.pop(1))
+    run_store.TRACES = Path(sys.argv.pop(1))
     if not os.getenv("RHEO_REAL"):
-        models.MODELS._load = load
+        model_loader.MODELS._load = load
     app.main()

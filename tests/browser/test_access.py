@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.conftest import stay_inside
-from visual import strings, strings_help
+from visual.words import glossary, labels
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -217,7 +217,7 @@ def test_a_small_page_scrolls_one_way_only(visit, address, name, width, height):
 def test_less_motion_on_every_page(visit, address):
     page = dilemma(visit, address, reduced_motion="reduce")
     assert page.evaluate("document.getAnimations().length") == 0
-    page.get_by_role("tab", name=strings.PAGES["playground"]).click()
+    page.get_by_role("tab", name=labels.PAGES["playground"]).click()
     page.click("[data-role=begin]")
     page.keyboard.press("ArrowRight")
     assert page.evaluate("document.getAnimations().length") == 0
@@ -251,8 +251,8 @@ def test_what_is_this_is_answered_on_every_page(visit, address, name):
     page.click("#heading [data-role=what]")
     idea = page.locator("[data-role=idea]")
     told = idea.inner_text()
-    assert all(paragraph in told for paragraph in strings_help.PLAIN)
-    for term, meaning in (*strings_help.TERMS, *strings.LEGEND_KINDS.items()):
+    assert all(paragraph in told for paragraph in glossary.PLAIN_WORDS)
+    for term, meaning in (*glossary.TERMS, *labels.LEGEND_KINDS.items()):
         assert f"{term}\n{meaning}" in told
     assert idea.evaluate("(dialog) => dialog.scrollTop") == 0  # it begins with the idea
     page.keyboard.press("Escape")

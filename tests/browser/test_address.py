@@ -6,10 +6,11 @@ from urllib.parse import urlencode
 
 import pytest
 
-from rheo import tracefile
+from rheo.trace import io
 from tests.browser.conftest import served
-from visual import address as links
-from visual import strings, strings_address, strings_server
+from visual.pages import url_state
+from visual.words import labels, refusals
+from visual.words import links as strings_address
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -20,7 +21,7 @@ WANTED = {
 }  # fmt: skip
 
 
-SETTINGS = WANTED.keys() & links.SETTINGS.keys()
+SETTINGS = WANTED.keys() & url_state.SETTINGS.keys()
 
 
 def place(page):
@@ -46,7 +47,7 @@ def address_is(page, query):
 
 
 def values_in(page):
-    values, wrong = links.parse(page.evaluate("location.search.slice(1)"))
+    values, wrong = url_state.parse(page.evaluate("location.search.slice(1)"))
     assert not wrong
     return values
 
@@ -87,7 +88,7 @@ def test_a_link_sets_every_control_and_goes_to_its_place(visit, address):
     page.wait_for_function(f"document.querySelector('{ROOT}').dataset.round === '1'")
     assert place(page)["at"] == 1 and place(page)["frame"] == 2
     assert page.input_value("#prompt textarea") == WANTED["prompt"]
-    assert page.input_value("#strategy input") == strings.STRATEGIES["rheo-rrsw"]
+    assert page.input_value("#strategy input") == labels.STRATEGY_NAMES["rheo-rrsw"]
     page.click("#more button")
     for name in ("m", "K", "R", "depth", "T", "S"):
         assert slider(page, name) == WANTED[name], name
@@ -140,7 +141,7 @@ def test_a_copied_link_restores_the_same_view(visit, address, browser):
     page.click("#share [data-role=copy]")
     page.wait_for_function(
         "(s) => document.querySelector('#share [data-role=copied]').textContent === s",
-        arg=strings_address.BROWSER["copied"],
+        arg=strings_address.LINK_WORDS["copied"],
     )
     link = page.evaluate("navigator.clipboard.readText()")
     assert link == page.url and "round=3&step=5" in link and "guess=0" in link
@@ -259,7 +260,7 @@ def test_the_other_page_has_links_too(visit, address):
     page.click("#dl-tab-draw")
     page.fill("#dilemma [data-role=m]", "0")
     address_is(page, "page=dilemma&scenario=multimodal&m=0&T=0.5")
-    page.get_by_role("tab", name=strings.PAGES["playground"]).click()
+    page.get_by_role("tab", name=labels.PAGES["playground"]).click()
     address_is(page, "")
 
 
@@ -275,7 +276,7 @@ def test_stop_is_answered_at_once_and_obeyed_within_a_round(visit, address):
     page.wait_for_function("(s) => window.heard.includes(s)", arg=strings_address.STOPPING)
     count = int(page.get_attribute(ROOT, "data-rounds"))
     page.wait_for_selector(f"{ROOT}[data-state=done]")
-    assert said(page) == strings.STOPPED_RUN
+    assert said(page) == labels.STOPPED_RUN
     assert int(page.get_attribute(ROOT, "data-rounds")) <= count + 1
 
 
@@ -296,7 +297,7 @@ def test_a_second_run_never_shows_the_end_of_the_first(visit, address):
     page.wait_for_function("document.querySelector('[data-role=prompt]').textContent === 'second'")
     page.wait_for_selector(f"{ROOT}[data-state=done]")
     assert page.get_attribute(ROOT, "data-rounds") == "8"
-    assert strings.STOPPED_RUN not in page.evaluate("window.heard")
+    assert labels.STOPPED_RUN not in page.evaluate("window.heard")
 
 
 def test_a_prompt_that_is_too_long_is_cut_and_said(visit, address):
@@ -313,13 +314,13 @@ def test_a_visitor_who_waits_can_stop_and_one_who_leaves_frees_the_model(visit, 
     runs(first, "a long slow run")  # five minutes, if nobody ends it
     rounds(first, 1)
     runs(second, "short")
-    ahead = strings_server.AHEAD.format(count=1)
+    ahead = refusals.AHEAD.format(count=1)
     second.wait_for_function(
         f"(s) => document.querySelector('{ROOT} [data-role=state]').textContent === s", arg=ahead
     )
     second.click("#stop")
     second.wait_for_selector(f"{ROOT}[data-state=done]")
-    assert said(second) == strings.STOPPED_RUN
+    assert said(second) == labels.STOPPED_RUN
     runs(second, "short")
     second.wait_for_function(
         f"(s) => document.querySelector('{ROOT} [data-role=state]').textContent === s", arg=ahead
@@ -332,7 +333,7 @@ def test_a_visitor_who_waits_can_stop_and_one_who_leaves_frees_the_model(visit, 
 
 
 def test_the_page_paints_while_the_model_still_loads(visit, recorded, tmp_path):
-    tracefile.save(recorded, tmp_path / "first.json.gz")
+    io.save(recorded, tmp_path / "first.json.gz")
     gate = tmp_path / "gate"
     with served(tmp_path, RHEO_GATE=str(gate)) as where:
         page = opened(visit(where))

@@ -2,11 +2,11 @@
 
 import pytest
 
-from rheo import scenario
-from rheo.node import Node
-from rheo.transport import node
-from visual import acceptance
-from visual import strings_dilemma as strings
+from rheo.exact import scenarios
+from rheo.exact.coupling import OneNode
+from rheo.exact.transport import node
+from visual.dilemma import acceptance
+from visual.words import one_hot
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -39,10 +39,10 @@ def accepted(page):
 
 
 def test_first_paint_is_the_shipped_result(page):
-    known = Node.from_dict(scenario.load("long-tail")["result"]["node"])
+    known = OneNode.from_dict(scenarios.load("long-tail")["result"]["node"])
     assert page.inner_text(part("sentence")) == acceptance.sentence(known)
     got = dict(accepted(page))
-    for rule in acceptance.ROWS:
+    for rule in acceptance.STACK_ROWS:
         assert got[rule] == acceptance.percent(known.couplings[rule].split.accepted)
 
 
@@ -55,7 +55,7 @@ def test_a_pulled_bar_changes_everything_to_the_engines_numbers(page):
     page.wait_for_function(f"{VIEW}.asked === 0")
     p, q = page.evaluate(f"{VIEW}.p"), page.evaluate(f"{VIEW}.q")
     assert p[0] == pytest.approx(0.45) and sum(p) == pytest.approx(1.0)
-    known = scenario.load("multimodal")
+    known = scenarios.load("multimodal")
     made = node(p, q, known["m"], known["K"], known["T"])
     assert page.inner_text(part("sentence")) == acceptance.sentence(made)
     number = page.locator("#dilemma .dl-q input[type=number]").nth(1)
@@ -67,7 +67,7 @@ def test_a_pulled_bar_changes_everything_to_the_engines_numbers(page):
 
 
 def test_a_draw_is_guessed_step_by_step_with_the_keyboard(page):
-    assert page.inner_text(part("seed")) == str(scenario.load("long-tail")["seed"])
+    assert page.inner_text(part("seed")) == str(scenarios.load("long-tail")["seed"])
     page.focus("#dl-draw")
     page.keyboard.press("ArrowRight")
     root = page.locator("#dilemma [data-role=root]")
@@ -77,12 +77,12 @@ def test_a_draw_is_guessed_step_by_step_with_the_keyboard(page):
     assert root.get_attribute("data-step") == "1"
     page.keyboard.press("r")
     assert "rejected" in page.inner_text(part("say"))
-    assert page.inner_text(part("told")) == strings.DILEMMA["right"]
+    assert page.inner_text(part("told")) == one_hot.DILEMMA["right"]
     page.keyboard.press("ArrowRight")
     assert page.locator("#dilemma .dl-left").count() == 8
     page.keyboard.press("ArrowRight")
     page.click("#dilemma [data-guess=reject]")
-    assert page.inner_text(part("told")) == strings.DILEMMA["wrong"]
+    assert page.inner_text(part("told")) == one_hot.DILEMMA["wrong"]
     page.uncheck(part("guess"))
     page.click(part("again"))
     page.wait_for_function(f"{VIEW}.at === 0 && {VIEW}.asked === 0")

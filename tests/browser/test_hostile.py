@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import pytest
 
-from rheo import tracefile
+from rheo.trace import io
 from tests.browser.conftest import served
 from tests.hostile import MARK, TEXTS
-from tests.test_hostile import request as request_of
 from tests.visitor import Visitor
 from tests.visual import sample
+from tests.visual.server.test_hostile import request as request_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 LONG = ("a megabyte", "lone surrogate")  # the first for the server's tests, the second for no page
@@ -30,7 +30,7 @@ def hostile(tmp_path_factory) -> Iterator[str]:
     made = sample.run(rounds=3, R=14, K=4, depth=3)
     tokens = {t: SHOWN[i % len(SHOWN)] for i, t in enumerate(made.tokens)}
     run = replace(made, tokens=tokens, prompt=" ".join(SHOWN), text="".join(SHOWN))
-    tracefile.save(run, traces / "first.json.gz")
+    io.save(run, traces / "first.json.gz")
     with served(traces) as where:
         yield where
 

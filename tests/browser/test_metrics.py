@@ -2,11 +2,11 @@
 
 import pytest
 
-from rheo import tracefile
+from rheo.trace import io
 from tests.browser.conftest import served
 from tests.visual import by_hand
-from visual import metrics
-from visual import strings_metrics as strings
+from visual.run import metrics
+from visual.words import measures
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 ROOT = "#viewer [data-role=root]"
@@ -16,7 +16,7 @@ ROOT = "#viewer [data-role=root]"
 def address(tmp_path_factory):
     """The page opens with the run by hand; the scripted model runs everything else."""
     traces = tmp_path_factory.mktemp("by-hand")
-    tracefile.save(by_hand.run(), traces / "first.json.gz")
+    io.save(by_hand.run(), traces / "first.json.gz")
     with served(traces) as where:
         yield where
 
@@ -89,7 +89,7 @@ def test_a_bar_of_the_timeline_shows_its_round(page):
 
 def test_a_slider_shows_the_node_as_it_would_be(page):
     at_node(page, 0, 0)
-    page.wait_for_selector(f"[data-role=whatif]:has-text('{strings.WHATIF['hint']}')")
+    page.wait_for_selector(f"[data-role=whatif]:has-text('{measures.WHATIF['hint']}')")
     move(page, "m", 2)
     page.wait_for_selector("[data-role=whatif]:has-text('With m = 2, T = 1, K = 4')")
     assert row(page, "z") == "0.5 → 0.3" and row(page, "ratio") == "0.25 → 0.8"
@@ -106,7 +106,7 @@ def test_a_slider_shows_the_node_as_it_would_be(page):
     assert "right to ±" in page.inner_text(".wi-note")
     move(page, "m", 1)
     move(page, "T", 1)
-    page.wait_for_selector(f"[data-role=whatif]:has-text('{strings.WHATIF['hint']}')")
+    page.wait_for_selector(f"[data-role=whatif]:has-text('{measures.WHATIF['hint']}')")
     latency = page.evaluate(
         "document.querySelector('#viewer [data-role=root]').parentElement.__rheo.whatif.latency"
     )
@@ -142,14 +142,14 @@ def test_settings_that_cannot_go_together_give_way_and_say_so(page):
     page.wait_for_function("document.querySelector('#m input[type=range]').value === '5'")
     move(page, "K", 4)
     page.wait_for_function("document.querySelector('#m input[type=range]').value === '3'")
-    assert page.inner_text("#notice") == strings.M_LOWERED.format(m=3, K=4)
+    assert page.inner_text("#notice") == measures.M_LOWERED.format(m=3, K=4)
     assert page.get_attribute("#m input[type=range]", "max") == "3"
     move(page, "K", 20)
     page.wait_for_function("document.querySelector('#m input[type=range]').max === '9'")
     page.wait_for_selector("#notice p", state="detached")
     move(page, "S", 16)
     page.wait_for_function("document.querySelector('#K input[type=range]').value === '16'")
-    assert page.inner_text("#notice") == strings.K_LOWERED.format(S=16, K=16)
+    assert page.inner_text("#notice") == measures.K_LOWERED.format(S=16, K=16)
 
 
 def test_a_phone_sees_all_of_the_box(visit, address):

@@ -6,9 +6,9 @@ import urllib.request
 
 import pytest
 
-from rheo import tracefile
+from rheo.trace import io
 from tests.browser.conftest import served
-from visual import strings, text
+from visual.words import labels, sentences
 
 pytestmark = pytest.mark.browser
 
@@ -45,7 +45,7 @@ def same_tree(run, round, marks):
         if i not in shown:
             continue
         kind, x, _, _, token, verdict, proxy, true = shown[i][:8]
-        right = kind == node.kind and html.unescape(token) == text.name(run, node.token)
+        right = kind == node.kind and html.unescape(token) == sentences.name(run, node.token)
         right &= abs(proxy - node.proxy) <= 1e-3 * node.proxy
         right &= abs(true - node.true) <= 1e-3 * node.true
         right &= verdict == verdicts.get(i, verdict) and (i in verdicts) == (
@@ -65,7 +65,7 @@ def test_a_recorded_run_is_there_at_once_and_every_node_of_every_round_is_drawn(
     for k, round in enumerate(recorded.rounds):
         at_round(page, k)
         assert not same_tree(recorded, round, page.evaluate(MARKS))
-        assert page.inner_text("[data-role=headline]") == text.headline(recorded, round)
+        assert page.inner_text("[data-role=headline]") == sentences.headline(recorded, round)
         page.keyboard.press("]")
     changed = page.evaluate(MARKS)
     changed[5][7] = 0.987654  # the check itself can fail
@@ -85,7 +85,7 @@ def test_keys_walk_and_the_panel_follows(visit, address, recorded):
         node = visited.node
         page.wait_for_selector(f"[data-role=panel]:not(.late)[data-node='{node}']")
         shown = page.inner_text("[data-role=title]")
-        assert shown == text.name(recorded, round.nodes[node].token)
+        assert shown == sentences.name(recorded, round.nodes[node].token)
         assert page.locator("[data-role=steps] li:visible").count() == len(visited.steps)
         plots = page.locator("[data-role=figures] .js-plotly-plot:visible")
         plots.nth(1).wait_for()
@@ -115,7 +115,7 @@ def test_a_click_on_a_node_the_walk_never_visited_says_so(visit, address, record
     page.mouse.move(*box)
     page.mouse.click(*box)
     page.wait_for_selector(f"[data-role=panel]:not(.late)[data-node='{node}']")
-    assert page.inner_text("[data-role=note]") == text.unvisited(recorded, round, node)
+    assert page.inner_text("[data-role=note]") == sentences.unvisited(recorded, round, node)
     page.wait_for_timeout(250)  # the ring glides
     ring = page.locator("[data-role=ring]").bounding_box()
     middle = ring["x"] + ring["width"] / 2, ring["y"] + ring["height"] / 2
@@ -149,7 +149,7 @@ def test_a_run_streams_and_stops_within_a_round(visit, address):
     assert page.inner_text("[data-role=prompt]") == "A long slow story about the sea"
     page.click("#stop")
     at_state(page, "done")
-    assert page.inner_text("[data-role=state]") == strings.STOPPED_RUN
+    assert page.inner_text("[data-role=state]") == labels.STOPPED_RUN
     rounds = int(state(page, "rounds"))
     assert 2 <= rounds < 60
     assert page.locator("[data-role=transcript] .token.prefill").count() == 1
@@ -182,16 +182,16 @@ def test_an_error_of_the_engine_is_one_sentence(visit, address):
     page.click("#run")
     page.wait_for_function(
         "(s) => document.querySelector('[data-role=state]').textContent === s",
-        arg=strings.PROMPT_EMPTY,
+        arg=labels.PROMPT_EMPTY,
     )
 
 
 def test_the_biased_strategy_is_labelled(visit, address):
     page = visit(address)
     page.click("#strategy input")
-    page.click(f"#strategy [role=option]:has-text('{strings.STRATEGIES['naive'][:5]}')")
-    assert page.wait_for_selector("#notice p").inner_text() == strings.BIASED_NOTE
-    assert "biased" in strings.STRATEGIES["naive"].lower()
+    page.click(f"#strategy [role=option]:has-text('{labels.STRATEGY_NAMES['naive'][:5]}')")
+    assert page.wait_for_selector("#notice p").inner_text() == labels.BIASED_NOTE
+    assert "biased" in labels.STRATEGY_NAMES["naive"].lower()
 
 
 def test_dark_mode_redraws_in_its_own_colours(visit, address):
@@ -235,7 +235,7 @@ def test_no_endpoint_is_offered_to_the_public(address):
 
 @pytest.mark.embedded
 def test_the_embedded_pair_decodes_a_prompt(embedded_folder, tmp_path, recorded, visit):
-    tracefile.save(recorded, tmp_path / "first.json.gz")
+    io.save(recorded, tmp_path / "first.json.gz")
     with served(tmp_path, RHEO_REAL="1") as where:
         page = visit(where)
         page.wait_for_function("window.rheoscope.held.open")  # the page is awake

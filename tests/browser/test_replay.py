@@ -9,13 +9,14 @@ from dataclasses import replace
 
 import pytest
 
-from rheo import tracefile
+from rheo.trace import io as tracefile
 from tests.browser.conftest import served
 from tests.browser.test_playground import MARKS, VIEW, at_round, at_state, same_tree, state
 from tests.visual import sample
-from visual import marks, strings, table, text
-from visual import strings_replay as words
-from visual.pages import replay
+from visual.pages import recorded_runs
+from visual.round import round_table
+from visual.tree import nodes
+from visual.words import labels, recordings, sentences
 
 pytestmark = pytest.mark.browser
 
@@ -115,7 +116,7 @@ def test_the_controls_take_the_settings_of_the_run(visit, address):
     page.wait_for_function("document.querySelector('#T input[type=number]').value === '0.7'")
     assert page.input_value("#prompt textarea") == "Of the first"
     assert page.input_value("#m input[type=number]") == "2"
-    assert page.input_value("#strategy input") == strings.STRATEGIES["topk"]
+    assert page.input_value("#strategy input") == labels.STRATEGY_NAMES["topk"]
 
 
 def test_a_run_being_decoded_gives_way_to_the_one_opened(visit, address, runs):
@@ -145,7 +146,7 @@ def test_a_trace_is_dropped_or_chosen(visit, address, packed):
         assert page.evaluate("window.seen") and not page.is_visible("[data-role=drop]")
     else:
         page.set_input_files("[data-role=file]", {"name": name, "mimeType": "", "buffer": blob})
-    said(page, words.OPENED.format(pair="sample", stop=strings.STOPS[run.stop]))
+    said(page, recordings.OPENED.format(pair="sample", stop=labels.STOPS[run.stop]))
     at_round(page, 0)
     assert not same_tree(run, run.rounds[0], page.evaluate(MARKS))
     page.keyboard.press("]")
@@ -158,7 +159,7 @@ def test_what_is_no_trace_is_one_sentence_and_the_shown_run_stays(visit, address
     page = visit(address)
     open_item(page, "two")
     good = tracefile.dumps(runs["one"], packed=True)
-    huge = b'{"schema": "rheoscope-trace", "x": "' + b" " * (replay.PLAIN + 10)
+    huge = b'{"schema": "rheoscope-trace", "x": "' + b" " * (recorded_runs.PLAIN + 10)
     for blob, part in (
         (b"hello", "not a trace"),
         (b"", "not a trace"),
@@ -188,7 +189,7 @@ def saved(page, what, folder):
     waiting.value.save_as(path)
     page.wait_for_function(
         "(s) => document.querySelector('[data-role=saved]').textContent === s",
-        arg=words.SAVING["saved"].replace("{name}", path.name),
+        arg=recordings.SAVING["saved"].replace("{name}", path.name),
     )
     return path
 
@@ -203,15 +204,15 @@ def test_the_run_is_saved_as_trace_table_and_pictures(visit, address, runs, tmp_
     path = saved(page, "csv", tmp_path)
     assert path.name == "rheoscope-gallery-one-round-2.csv"
     back = list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
-    rows = table.rows(run, round)
+    rows = round_table.rows(run, round)
     for got, wanted in zip(back, rows, strict=True):
-        assert got[strings.COLUMNS["token"]] == wanted["token"]
-        assert got[strings.COLUMNS["verdict"]] == (wanted["verdict"] or "")
+        assert got[labels.COLUMNS["token"]] == wanted["token"]
+        assert got[labels.COLUMNS["verdict"]] == (wanted["verdict"] or "")
     size = page.evaluate("(({ width, height }) => [width, height])"
                          "(document.querySelector('[data-role=tree]')._fullLayout)")  # fmt: skip
     picture = ET.fromstring(saved(page, "svg", tmp_path).read_text(encoding="utf-8"))
     drawn = "".join(picture.itertext())
-    assert picture.tag.endswith("}svg") and text.name(run, round.root, marks.GLYPHS) in drawn
+    assert picture.tag.endswith("}svg") and sentences.name(run, round.root, nodes.GLYPHS) in drawn
     png = saved(page, "png", tmp_path).read_bytes()
     assert png[:8] == b"\x89PNG\r\n\x1a\n"
     found = [int.from_bytes(png[at : at + 4], "big") for at in (16, 20)]

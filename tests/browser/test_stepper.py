@@ -2,10 +2,12 @@
 
 import pytest
 
-from rheo import tracefile
+from rheo.trace import io
 from tests.browser.conftest import PATIENCE, stay_inside
 from tests.browser.test_playground import MARKS, VIEW, at_round, same_tree, state
-from visual import frames, strings, text, wire
+from visual.browser import messages
+from visual.round import steps
+from visual.words import labels, sentences
 
 pytestmark = pytest.mark.browser
 
@@ -48,13 +50,13 @@ def stop_clock(page):
 
 def longest(run):
     """The round with the most frames that can be guessed."""
-    count = [sum(bool(f["ask"]) for f in frames.of(run, r)) for r in run.rounds]
+    count = [sum(bool(f["ask"]) for f in steps.of(run, r)) for r in run.rounds]
     return max(range(len(count)), key=count.__getitem__)
 
 
 def without_ring(run, round):
     """Traces of the tree in the order of the page; the host draws the ring itself."""
-    return [t for t in wire.tree.drawing(run, round)["data"] if t["name"] != "chosen"]
+    return [t for t in messages.tree.drawing(run, round)["data"] if t["name"] != "chosen"]
 
 
 def stands(trace, at):
@@ -66,8 +68,8 @@ def stands(trace, at):
 def recorded(recorded, tmp_path_factory):
     """The run as the page reads it: a trace file keeps 9 digits."""
     path = tmp_path_factory.mktemp("read") / "run.json"
-    tracefile.save(recorded, path)
-    return tracefile.load(path)
+    io.save(recorded, path)
+    return io.load(path)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +106,7 @@ def test_every_frame_of_every_round_shows_what_it_says(page, recorded):
     page.add_style_tag(content="* { transition: none !important }")
     for k, round in enumerate(recorded.rounds):
         to_round(page, k)
-        told, traces = frames.of(recorded, round), without_ring(recorded, round)
+        told, traces = steps.of(recorded, round), without_ring(recorded, round)
         verdicts = [
             (s.child, s.verdict) for v in round.visits for s in v.steps if s.child is not None
         ]
@@ -133,7 +135,7 @@ def test_every_frame_of_every_round_shows_what_it_says(page, recorded):
 def test_keys_move_by_frames_and_by_rounds(page, recorded):
     page.uncheck("[data-role=guessing]")
     to_round(page, 1)
-    last = len(frames.of(recorded, recorded.rounds[1])) - 1
+    last = len(steps.of(recorded, recorded.rounds[1])) - 1
     assert (
         frame_of(page) == last
         and page.get_attribute("[data-role=ahead]", "aria-disabled") == "true"
@@ -174,12 +176,12 @@ def test_play_steps_and_stops_at_a_question_and_at_the_end(visit, address, recor
     page = visit(address)
     to_round(page, longest(recorded))
     stop_clock(page)
-    told = frames.of(recorded, recorded.rounds[longest(recorded)])
+    told = steps.of(recorded, recorded.rounds[longest(recorded)])
     ask = first_ask(told)
     page.click("[data-role=play]")
     assert (
         frame_of(page) == 0
-        and page.get_attribute("[data-role=play]", "aria-label") == strings.BROWSER["pause"]
+        and page.get_attribute("[data-role=play]", "aria-label") == labels.BROWSER["pause"]
     )
     page.clock.run_for(610)
     assert frame_of(page) == 1
@@ -203,7 +205,7 @@ def test_play_steps_and_stops_at_a_question_and_at_the_end(visit, address, recor
 
 def test_nothing_is_given_away_before_the_guess(page, recorded):
     k = longest(recorded)
-    told, round = frames.of(recorded, recorded.rounds[k]), recorded.rounds[k]
+    told, round = steps.of(recorded, recorded.rounds[k]), recorded.rounds[k]
     to_round(page, k)
     page.click("[data-role=begin]")
     ask = first_ask(told)
@@ -213,7 +215,7 @@ def test_nothing_is_given_away_before_the_guess(page, recorded):
     veils = page.locator("[data-role=card] .veil")
     assert veils.count() > 0
     assert {veils.nth(i).evaluate(HIDDEN) for i in range(veils.count())} == {"hidden"}
-    assert strings.VERDICTS[asked["answer"]] not in page.inner_text("[data-role=card]")
+    assert labels.VERDICTS[asked["answer"]] not in page.inner_text("[data-role=card]")
     marks = page.evaluate(SHOWN_MARKS)
     assert not [m for m in marks if m[5] in ("accept", "reject")]
     tokens = page.locator("[data-role=transcript] .active")
@@ -223,7 +225,7 @@ def test_nothing_is_given_away_before_the_guess(page, recorded):
     assert page.locator("[data-role=steps] li:visible").count() == 0
     page.click("[data-role=table-box] summary")
     page.wait_for_selector("[data-role=table] td")
-    verdict = page.locator("[data-role=table] tbody tr", has_text=strings.VERDICTS["accept"][:6])
+    verdict = page.locator("[data-role=table] tbody tr", has_text=labels.VERDICTS["accept"][:6])
     assert {
         verdict.nth(i).locator(".veil").last.evaluate(HIDDEN) for i in range(verdict.count())
     } <= {"hidden"}
@@ -235,7 +237,7 @@ def test_nothing_is_given_away_before_the_guess(page, recorded):
 @pytest.mark.parametrize("wrong", [set(), {0}, {0, 2}])
 def test_guesses_are_scored(page, recorded, wrong):
     k = longest(recorded)
-    told = frames.of(recorded, recorded.rounds[k])
+    told = steps.of(recorded, recorded.rounds[k])
     to_round(page, k)
     page.click("[data-role=begin]")
     right = count = 0
@@ -249,9 +251,9 @@ def test_guesses_are_scored(page, recorded, wrong):
             count += 1
             page.click(f"[data-role={says}]")
             outcome = page.inner_text("[data-role=outcome]")
-            said = strings.BROWSER["right" if says == frame["ask"]["answer"] else "wrong"]
-            verdict = strings.VERDICTS[frame["ask"]["answer"]]
-            score = strings.BROWSER["score"].format(right=right, all=count)
+            said = labels.BROWSER["right" if says == frame["ask"]["answer"] else "wrong"]
+            verdict = labels.VERDICTS[frame["ask"]["answer"]]
+            score = labels.BROWSER["score"].format(right=right, all=count)
             assert outcome == f"{said.format(verdict=verdict)} {score}"
         page.keyboard.press("ArrowRight")
     assert page.inner_text("[data-role=outcome]") == score and right == count - len(
@@ -264,7 +266,7 @@ def test_guesses_are_scored(page, recorded, wrong):
 def test_a_question_can_be_passed_over_and_the_switch_is_remembered(visit, address, recorded):
     page = visit(address)
     k = longest(recorded)
-    told = frames.of(recorded, recorded.rounds[k])
+    told = steps.of(recorded, recorded.rounds[k])
     ask = first_ask(told)
     to_round(page, k)
     page.keyboard.press("Home")
@@ -285,7 +287,7 @@ def test_the_text_grows_with_the_frames(page, recorded):
     k = longest(recorded)
     to_round(page, k)
     page.keyboard.press("Home")
-    for frame in frames.of(recorded, recorded.rounds[k]):
+    for frame in steps.of(recorded, recorded.rounds[k]):
         assert (
             page.locator("[data-role=transcript] .active:not(.pending)").count() == frame["emitted"]
         )
@@ -296,14 +298,14 @@ def test_the_text_grows_with_the_frames(page, recorded):
 def test_a_token_shows_its_verdict_and_a_node_its_token(page, recorded):
     k = next(k for k, r in enumerate(recorded.rounds) if r.accepted)
     round = recorded.rounds[k]
-    told = frames.of(recorded, round)
+    told = steps.of(recorded, round)
     to_round(page, (k + 1) % len(recorded.rounds))
     page.click(f"[data-role=transcript] [data-round='{round.index}'] >> nth=0")
     at_round(page, k)
     assert told[frame_of(page)]["emitted"] == 1 and told[frame_of(page) - 1]["emitted"] == 0
     node = round.emitted[0].node
     page.wait_for_selector(f"[data-role=panel]:not(.late)[data-node='{node}']")
-    assert page.inner_text("[data-role=title]") == text.name(recorded, round.nodes[node].token)
+    assert page.inner_text("[data-role=title]") == sentences.name(recorded, round.nodes[node].token)
     page.keyboard.press("End")
     call = "document.querySelector('[data-role=root]').parentElement.__rheo.choose(%d)"
     page.evaluate(call % node)
@@ -317,7 +319,7 @@ def test_a_step_never_waits_for_the_server(page, recorded):
     to_round(page, k)
     page.wait_for_function(VIEW.replace("%s", f"view.answers.has(`${{view.key}}/{k}/0/walk`)"))
     page.keyboard.press("Home")
-    for frame in frames.of(recorded, recorded.rounds[k]):
+    for frame in steps.of(recorded, recorded.rounds[k]):
         panel = page.evaluate(
             "(({ dataset, className }) => [dataset.node, className])"
             "(document.querySelector('[data-role=panel]'))"
@@ -332,7 +334,7 @@ def test_the_strip_is_told_as_far_as_the_frame_goes(page, recorded):
     to_round(page, k)
     page.wait_for_function(VIEW.replace("%s", f"view.answers.has(`${{view.key}}/{k}/0/walk`)"))
     page.keyboard.press("Home")
-    for frame in frames.of(recorded, recorded.rounds[k])[:-1]:
+    for frame in steps.of(recorded, recorded.rounds[k])[:-1]:
         drawn = VIEW.replace(
             "%s", f"view.sheet === view.answers.get(`${{view.key}}/{k}/{frame['node']}/panel`)"
         )
@@ -341,7 +343,9 @@ def test_the_strip_is_told_as_far_as_the_frame_goes(page, recorded):
         plots = page.locator("[data-role=figures] > .js-plotly-plot:not([hidden])")
         if frame["phase"] in ("verdict", "end"):
             shown = plots.last.bounding_box()["height"]
-            assert shown == pytest.approx(min(frame["rows"] * wire.residual.PITCH, shown), abs=1)
+            assert shown == pytest.approx(
+                min(frame["rows"] * messages.residual.PITCH, shown), abs=1
+            )
         page.keyboard.press("ArrowRight")
 
 
@@ -350,7 +354,7 @@ def test_the_keys_are_listed_in_a_dialog(page):
     page.keyboard.press("Enter")
     dialog = page.locator("dialog[open]")
     listed = dialog.locator("dt").all_inner_texts()
-    assert len(listed) >= len(strings.KEYS) and listed[0].split() == strings.KEYS[0][0].split()
+    assert len(listed) >= len(labels.KEYS) and listed[0].split() == labels.KEYS[0][0].split()
     before = frame_of(page)
     page.keyboard.press("Home")
     assert frame_of(page) == before  # keys are the dialog's now
@@ -366,7 +370,7 @@ def test_the_keys_are_listed_in_a_dialog(page):
 def test_tables_sort_and_the_nodes_row_is_marked(page, recorded):
     round = recorded.rounds[int(state(page, "round"))]
     page.click("[data-role=table-box] summary")
-    column = list(strings.COLUMNS).index("proxy")
+    column = list(labels.COLUMNS).index("proxy")
     cells = page.locator(f"[data-role=table] tbody td:nth-child({column + 1})")
     cells.first.wait_for()
     head = page.locator(f"[data-role=table] th:nth-child({column + 1})")
@@ -382,7 +386,7 @@ def test_tables_sort_and_the_nodes_row_is_marked(page, recorded):
     assert here.nth(1).inner_text() == str(node)
     page.click("[data-role=ranking-box] summary")
     ranked = page.locator("[data-role=ranking] tbody tr")
-    assert ranked.count() == len(wire.panel(recorded, round, node)["ranking"]["rows"])
+    assert ranked.count() == len(messages.panel(recorded, round, node)["ranking"]["rows"])
 
 
 def test_others_are_told_what_is_shown(page):

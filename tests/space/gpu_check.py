@@ -17,14 +17,14 @@ from scipy import stats
 from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from rheo import decode
-from rheo.decode import Decoding
-from rheo.distribution import target_law
-from rheo.draft.eagle3 import Eagle3
-from rheo.graphs import CudaGraph
-from rheo.newborn import newborn
+from rheo.algorithm.distribution import target_distribution
+from rheo.decoding import loop
+from rheo.decoding.loop import Decoding
+from rheo.models.draft.eagle3 import Eagle3
+from rheo.models.target.cuda_graphs import CudaGraph
+from rheo.models.target.target import Target
 from rheo.params import DecodeParams
-from rheo.target import Target
+from rheo.training.init_head import newborn
 from tests.tiny import byte_level_tokenizer, tiny_model
 
 EIGHT_B = {
@@ -76,7 +76,7 @@ def no_sync(device: torch.device) -> Iterator[None]:
         return call
 
     watched = [(Decoding, "_draft"), (Target, "verify")]
-    watched += [(decode, name) for name in ("walk", "acceptance", "expected")]
+    watched += [(loop, name) for name in ("walk", "acceptance", "expected")]
     former = [(place, name, getattr(place, name)) for place, name in watched]
     try:
         for place, name, function in former:
@@ -151,7 +151,7 @@ def _law_after(target: Target, ids: list[int]) -> Tensor:
     """The target's law (V,) after `ids`, float64 on the host."""
     target.reset(len(ids))
     logits, _ = target.prefill(torch.tensor(ids, device=target.device))
-    return target_law(logits, 1.0).double().cpu()
+    return target_distribution(logits, 1.0).double().cpu()
 
 
 def checks(device: torch.device) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil
 
-from rheo import tracefile
+from rheo.trace import io
 from tests.browser.conftest import served
 from tests.visitor import Visitor
 from tests.visual import sample
@@ -127,7 +127,7 @@ def _guarded(seen: Seen, act: Callable, *arguments) -> threading.Thread:
 def measure(minutes: float, folder: Path, pause: float = PAUSE) -> Seen:
     """The quiet part and the loaded part, one after the other; `pause` is the crowd's."""
     seen = Seen()
-    tracefile.save(sample.run(rounds=ROUNDS), folder / "first.json.gz")
+    io.save(sample.run(rounds=ROUNDS), folder / "first.json.gz")
     with served(folder, RHEO_RATE="0") as address:
         app = next(p for p in psutil.Process().children() if "tests.browser.served" in p.cmdline())
         quiet, over = threading.Event(), threading.Event()

@@ -9,7 +9,7 @@ from string import Template
 
 import pytest
 
-from rheo import tracefile
+from rheo.trace import io
 from tests.browser.conftest import browser, served  # noqa: F401
 from tests.conftest import skip_unless_required
 from tests.visual import sample
@@ -31,7 +31,7 @@ def proxied(tmp_path_factory):
     if NGINX is None:
         skip_unless_required("nginx", "nginx is not installed on this machine")
     folder, traces = tmp_path_factory.mktemp("nginx"), tmp_path_factory.mktemp("traces")
-    tracefile.save(sample.run(rounds=5), traces / "first.json.gz")
+    io.save(sample.run(rounds=5), traces / "first.json.gz")
     with served(traces, RHEO_ROOT_PATH="/rheo") as app:
         port = free_port()
         names = {"folder": folder, "port": port, "app": app.rsplit(":", 1)[1]}

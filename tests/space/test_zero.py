@@ -13,13 +13,13 @@ import gradio as gr
 import pytest
 import torch
 
-from rheo.draft.eagle3 import Eagle3
 from rheo.errors import RheoError
-from rheo.newborn import newborn, save
+from rheo.models.draft.eagle3 import Eagle3
 from rheo.params import DecodeParams
+from rheo.training.init_head import newborn, save
 from tests.conftest import skip_unless_required
 from tests.tiny import tiny_folder, tiny_model
-from visual.pages import lent, live, models
+from visual.runtime import live_run, model_loader, zero_gpu
 
 ROOT = Path(__file__).parents[2]
 
@@ -62,12 +62,12 @@ def test_a_run_on_a_lent_gpu_is_the_run_at_home(pair):
 
 @pytest.mark.parametrize(("tokens", "seconds"), [(1, 10), (24, 16), (100, 35), (4000, 60)])
 def test_the_time_asked_for_is_computed_and_clamped(tokens, seconds):
-    assert live.gpu_seconds("any", "", DecodeParams(max_new_tokens=tokens)) == seconds
+    assert live_run.gpu_seconds("any", "", DecodeParams(max_new_tokens=tokens)) == seconds
 
 
 def test_only_the_pair_of_the_start_is_served_and_nothing_is_loaded_later(monkeypatch):
     asked = []
-    held = models.Models(lambda name, progress: asked.append(name) or object())
+    held = model_loader.Models(lambda name, progress: asked.append(name) or object())
     monkeypatch.setenv("SPACES_ZERO_GPU", "true")
     first = held.want("one", wait=True)
     assert held.want("one") is first and held.look("one") is first
@@ -81,7 +81,7 @@ def test_elsewhere_the_generator_is_left_as_it_is():
     def pieces():
         yield 1
 
-    assert lent.lent(lambda: 1)(pieces) is pieces
+    assert zero_gpu.lent(lambda: 1)(pieces) is pieces
 
 
 class Borrowed:
@@ -104,9 +104,9 @@ class Borrowed:
 
 
 def decorated(monkeypatch, spaces: Borrowed, pieces):
-    monkeypatch.setattr(lent, "ZERO", True)
-    monkeypatch.setattr(lent, "spaces", spaces, raising=False)
-    return lent.lent(lambda *arguments: 7)(pieces)
+    monkeypatch.setattr(zero_gpu, "ZERO", True)
+    monkeypatch.setattr(zero_gpu, "spaces", spaces, raising=False)
+    return zero_gpu.lent(lambda *arguments: 7)(pieces)
 
 
 def test_an_error_crosses_as_its_sentence(monkeypatch):
@@ -126,7 +126,7 @@ def test_a_refused_lease_is_one_sentence(monkeypatch):
 
 def test_a_run_ends_itself_before_its_lent_time_is_cut_off(monkeypatch):
     clock = itertools.count(0, 4)  # seconds at each look
-    monkeypatch.setattr(lent, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr(zero_gpu, "time", SimpleNamespace(monotonic=lambda: next(clock)))
 
     def pieces():
         for _ in range(9):

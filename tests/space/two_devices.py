@@ -35,16 +35,16 @@ def main() -> None:
 
     import torch
 
-    from rheo import decode
-    from rheo.clock import Clock
-    from rheo.decode import Decoding
-    from rheo.draft.eagle3 import Eagle3
-    from rheo.newborn import newborn
+    from rheo.decoding import loop
+    from rheo.decoding.loop import Decoding
+    from rheo.decoding.timing import Clock
+    from rheo.models.draft.eagle3 import Eagle3
+    from rheo.models.target.target import Target
     from rheo.params import DecodeParams
-    from rheo.target import Target
+    from rheo.training.init_head import newborn
     from tests.tiny import byte_level_tokenizer, tiny_model
 
-    decode.Clock = lambda device: Clock(torch.device("cpu"))  # a pretended GPU has no events
+    loop.Clock = lambda device: Clock(torch.device("cpu"))  # a pretended GPU has no events
 
     def decoded(model, checkpoint) -> Decoding:
         target = Target(model, byte_level_tokenizer(), bucket=1)

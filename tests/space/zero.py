@@ -91,13 +91,13 @@ def main(mode: str, folder: Path) -> None:
             "SPACES_ZERO_DEVICE_API_URL": "http://127.0.0.1:1",
         }
         pretend.a_cuda_build()
-    importlib.import_module("visual.pages.lent")  # brings spaces first, as in app.py
+    importlib.import_module("visual.runtime.zero_gpu")  # brings spaces first, as in app.py
     import torch
 
-    from rheo.catalogue import custom
-    from rheo.engine import Engine
+    from rheo.decoding.engine import Engine
+    from rheo.models.hub.catalogue import custom
     from rheo.params import DecodeParams
-    from visual.pages import live
+    from visual.runtime import live_run as live
 
     def load(name: str, progress) -> Engine:
         device = None if mode == "zero" else "cpu"  # None: the engine finds the pretended GPU

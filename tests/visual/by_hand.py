@@ -11,7 +11,7 @@
 import math
 from dataclasses import replace
 
-from rheo.trace import Emission, Ghost, Milliseconds, Node, Round, Run, Step, Uniforms, Visit
+from rheo.trace.schema import Emission, Ghost, Milliseconds, Node, Round, Run, Step, Uniforms, Visit
 
 EOS = "⟨|im_end|⟩"
 WORDS = (
@@ -151,7 +151,7 @@ def end_of_text() -> Round:
     return round_of(2, nodes, (only, behind), ((EOS, "deterministic", 1),), 0.95, 1)
 
 
-def head_first() -> Round:
+def tested_first() -> Round:
     """RRSw: 0.68 misses the head (0.2), which leaves the share 0.48 / 0.8 = 0.6.
 
     p1 = p / 0.8 without ␣cat = (0, 0.1, 0.6, 0.05, 0.05 | 0.2); the probe's rejection leaves
@@ -188,7 +188,7 @@ def run() -> Run:
 
 
 def rrsw() -> Run:
-    return of((head_first(),), "rheo-rrsw", "length")
+    return of((tested_first(),), "rheo-rrsw", "length")
 
 
 def with_text(plain: Run, text: str) -> Run:

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from rheo.strategies import TABLE
-from rheo.trace import Run
-from tests.test_decode import decoding, models, new_tokens
-from tests.test_trace import run_of
+from rheo.algorithm.strategies import TABLE
+from rheo.trace.schema import Run
+from tests.decoding.test_loop import decoding, models, new_tokens
+from tests.trace.test_trace import run_of
 
 __all__ = ["models", "played"]  # fixtures, to be imported by a test module
 

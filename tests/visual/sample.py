@@ -8,7 +8,7 @@ import random
 from bisect import bisect_right
 from itertools import accumulate
 
-from rheo import trace
+from rheo.trace import schema
 
 WORDS = [
     *(" the", " a", " cat", " dog", " sat", " on", " mat", ",", ".", "\n", " and", " ran", " to"),
@@ -20,7 +20,7 @@ TOKENS = dict(enumerate(WORDS))
 VOCABULARY = len(WORDS)
 
 
-def run(rounds: int = 4, R: int = 60, K: int = 6, depth: int = 6, seed: int = 3) -> trace.Run:
+def run(rounds: int = 4, R: int = 60, K: int = 6, depth: int = 6, seed: int = 3) -> schema.Run:
     """A whole run; the same arguments give the same run."""
     rng = random.Random(seed)
     made, position, root = [], 9, 4
@@ -29,7 +29,7 @@ def run(rounds: int = 4, R: int = 60, K: int = 6, depth: int = 6, seed: int = 3)
         position += len(made[-1].emitted)
         root = made[-1].emitted[-1].token
     text = "".join(TOKENS[e.token] for r in made for e in r.emitted)
-    return trace.Run(
+    return schema.Run(
         pair="sample",
         target="made-up target",
         draft="made-up draft",
@@ -39,7 +39,7 @@ def run(rounds: int = 4, R: int = 60, K: int = 6, depth: int = 6, seed: int = 3)
         params={"strategy": "rheo", "m": 1, "K": K, "R": R, "depth": depth, "T": 1.0, "S": 24},
         prompt="Tell me about the <script>sea</script>",
         prompt_token_ids=tuple(range(9)),
-        first=trace.Emission(4, "prefill"),
+        first=schema.Emission(4, "prefill"),
         rounds=tuple(made),
         stop="length",
         text=TOKENS[4] + text,
@@ -58,7 +58,7 @@ def _draw(law: list[float], u: float) -> int:
 
 def _round(
     rng: random.Random, index: int, root: int, position: int, R: int, K: int, depth: int
-) -> trace.Round:
+) -> schema.Round:
     nodes, q_of, p_of, kin = _grow(rng, root, R, K, depth)
     visits, emitted, at = [], [], 0
     while True:
@@ -66,12 +66,12 @@ def _round(
         visits.append(_visit(at, q_of.get(at), p_of[at], steps, nodes))
         if child is None:
             origin = "residual" if kin[at] else "bonus"
-            emitted.append(trace.Emission(token, origin))
+            emitted.append(schema.Emission(token, origin))
             break
-        emitted.append(trace.Emission(nodes[child].token, nodes[child].kind, child))
+        emitted.append(schema.Emission(nodes[child].token, nodes[child].kind, child))
         at = child
     accepted = len(emitted) - 1
-    return trace.Round(
+    return schema.Round(
         index=index,
         root=root,
         position=position,
@@ -80,8 +80,8 @@ def _round(
         emitted=tuple(emitted),
         accepted=accepted,
         expected_accepted=1.75,
-        ms=trace.Milliseconds(draft=20.5, target=60.25, verify=1.5, other=2.0),
-        uniforms=trace.Uniforms(u1=((0.5,),), u2=(0.5,), probes=((0.5,),)),
+        ms=schema.Milliseconds(draft=20.5, target=60.25, verify=1.5, other=2.0),
+        uniforms=schema.Uniforms(u1=((0.5,),), u2=(0.5,), probes=((0.5,),)),
         counted=accepted + 1,
     )
 
@@ -127,13 +127,13 @@ def _children(rng: random.Random, node: dict, q: list[float], K: int) -> list[di
     return out
 
 
-def _node(n: dict, i: int, place: dict, laws: dict, made: list[dict], p_of: dict) -> trace.Node:
+def _node(n: dict, i: int, place: dict, laws: dict, made: list[dict], p_of: dict) -> schema.Node:
     path = n["path"]
     parent = place[path[:-1]] if path else -1
     family = [c for c in made if c["path"] and c["path"][:-1] == path]
     pruned = [c for c in family if c["path"] not in place]
     q = laws.get(path)
-    return trace.Node(
+    return schema.Node(
         kind=n["kind"],
         token=n["token"],
         parent=parent,
@@ -147,7 +147,7 @@ def _node(n: dict, i: int, place: dict, laws: dict, made: list[dict], p_of: dict
         expanded=q is not None,
         z=1 - max(q) if q else None,
         coverage=0.97 if q else None,
-        ghosts=tuple(trace.Ghost(c["path"][-1], c["token"], c["proxy"]) for c in pruned)
+        ghosts=tuple(schema.Ghost(c["path"][-1], c["token"], c["proxy"]) for c in pruned)
         if len(pruned) < len(family)
         else (),
     )
@@ -168,7 +168,7 @@ def _verify(rng: random.Random, nodes: list, at: int, q_of: dict, p: list[float]
         ratio, u = min(1.0, p[token] / q[token]), rng.random()
         verdict = "accept" if u < ratio else "reject"
         steps.append(
-            trace.Step(
+            schema.Step(
                 "probe", token, verdict, u, u, p[token], probe, q_tilde=q[token], ratio=ratio
             )
         )
@@ -182,20 +182,22 @@ def _verify(rng: random.Random, nodes: list, at: int, q_of: dict, p: list[float]
         verdict = "accept" if low <= u < high else "reject"
         now = sum(r) or 1.0
         steps.append(
-            trace.Step("sibling", token, verdict, u, u, r[token] / now, child, low=low, high=high)
+            schema.Step("sibling", token, verdict, u, u, r[token] / now, child, low=low, high=high)
         )
         if verdict == "accept":
             return steps, child, token
         r[token], low = 0.0, high
     token = _draw(r, rng.random())
-    steps.append(trace.Step("emit", token, "emit", u, u, r[token] / sum(r), low=low, high=1.0))
+    steps.append(schema.Step("emit", token, "emit", u, u, r[token] / sum(r), low=low, high=1.0))
     return steps, None, token
 
 
-def _visit(at: int, q: list[float] | None, p: list[float], steps: list, nodes: list) -> trace.Visit:
+def _visit(
+    at: int, q: list[float] | None, p: list[float], steps: list, nodes: list
+) -> schema.Visit:
     order = sorted(range(VOCABULARY), key=lambda v: (-q[v], v))[:24] if q else []
     outside = sorted((v for v in range(VOCABULARY) if v not in order), key=lambda v: -p[v])
-    return trace.Visit(
+    return schema.Visit(
         node=at,
         ids=tuple(order),
         p=tuple(p[v] for v in order),

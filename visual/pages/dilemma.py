@@ -8,45 +8,53 @@ import math
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from string import Template
 from typing import Any
 
 import gradio as gr
 
-from rheo import scenario
 from rheo.errors import RheoError
-from rheo.node import Draw, Node
-from visual import acceptance, band, curve, plan, stepper, verdicts
-from visual import strings_dilemma as strings
+from rheo.exact import scenarios
+from rheo.exact.coupling import Draw, OneNode
+from visual.browser import source_files
+from visual.dilemma import (
+    acceptance,
+    audit_table,
+    confidence_band,
+    draw_steps,
+    transport_plan,
+)
+from visual.dilemma import (
+    curves as curve,
+)
+from visual.words import one_hot
 
-HOST = Path(__file__).parents[1] / "host"
-SCRIPTS = ("dilemma.js", "dilemma_address.js")  # one scope
+_SCRIPTS = ("dilemma.js", "dilemma_address.js")  # one scope
 WORLD, ROUND = "world", "round"  # scenarios
-RULES = ("rheo", "rheo-rrsw", "topk")
-PLAYED = ("rheo", "rheo-rrsw", "topk", "naive", "token-ties", "fillers-first")
+_RULES = ("rheo", "rheo-rrsw", "topk")
+_PLAYED = ("rheo", "rheo-rrsw", "topk", "naive", "token-ties", "fillers-first")
 CHUNKS = 40  # looks at a simulation, `scenario.CHUNK` rounds each
-SEEDS = 1_000_000
-IDLE = 1800  # seconds until an idle visitor is forgotten
+_SEEDS = 1_000_000
+_IDLE = 1800  # seconds until an idle visitor is forgotten
 
 
 @dataclass
-class Session:
+class DilemmaVisitor:
     """What a visitor has on the server: the epoch moves on when a simulation is to end."""
 
     epoch: int = 0
 
 
-load = functools.cache(scenario.load)
+load = functools.cache(scenarios.load)
 
 
 def build() -> None:
     """The page, inside the caller's Blocks."""
-    session = gr.State(Session(), time_to_live=IDLE)
+    session = gr.State(DilemmaVisitor(), time_to_live=_IDLE)
     viewer = gr.HTML(
-        json.dumps(opened(scenario.names("node")[0], boxes=True)),
+        json.dumps(opened(scenarios.names("node")[0], boxes=True)),
         html_template=template(),
-        js_on_load="\n".join((HOST / name).read_text(encoding="utf-8") for name in SCRIPTS),
+        js_on_load="\n".join(source_files.text(name) for name in _SCRIPTS),
         elem_id="dilemma",
         apply_default_css=False,
         common=json.dumps(common()),
@@ -70,9 +78,9 @@ def build() -> None:
 
 def template() -> str:
     """dilemma.html with its words."""
-    words = {key: html.escape(word) for key, word in strings.DILEMMA.items()}
-    notes = {"band_note": strings.BAND_NOTE, "dial_note": strings.DIAL_NOTE}
-    page = Template((HOST / "dilemma.html").read_text(encoding="utf-8"))
+    words = {key: html.escape(word) for key, word in one_hot.DILEMMA.items()}
+    notes = {"band_note": one_hot.BAND_NOTE, "dial_note": one_hot.DIAL_NOTE}
+    page = Template(source_files.text("dilemma.html"))
     return page.substitute(words, legend=acceptance.legend(), lines=curve.legend(), **notes)
 
 
@@ -80,12 +88,12 @@ def common() -> dict[str, Any]:
     """What the script knows from the start."""
 
     def named(names: tuple[str, ...]) -> list[tuple[str, str]]:
-        return [(name, strings.RULES[name]) for name in names]
+        return [(name, one_hot.RULE_NAMES[name]) for name in names]
 
     return {
-        "words": strings.DILEMMA,
-        "presets": [(name, load(name)["title"]) for name in scenario.names("node")],
-        "rules": {"node": named(RULES), "world": named(PLAYED)},
+        "words": one_hot.DILEMMA,
+        "presets": [(name, load(name)["title"]) for name in scenarios.names("node")],
+        "rules": {"node": named(_RULES), "world": named(_PLAYED)},
         "world": {name: load(WORLD)["params"][name] for name in ("m", "T", "R")},
     }
 
@@ -96,20 +104,20 @@ def common() -> dict[str, Any]:
 def opened(name: str, boxes: bool = False) -> dict[str, Any]:
     """A situation with its shipped results."""
     known = load(name)
-    node = Node.from_dict(known["result"]["node"])
+    node = OneNode.from_dict(known["result"]["node"])
     views = shown(node, _shipped(known, "rheo"), known)
     parts = ("name", "tokens", "p", "q", "m", "K", "T", "seed", "note")
     message = {"type": "preset", **{part: known[part] for part in parts}, "views": views}
     if boxes:
         world, round = load(WORLD)["result"], load(ROUND)["result"]
         message["boxes"] = {
-            "verdicts": verdicts.table(world["verdicts"]),
+            "verdicts": audit_table.table(world["verdicts"]),
             "curves": curve.curves(world["curves"]),
             "honest": honest(round["verdicts"]),
-            "bands": _bands(world["played"].items(), pair_law(load(WORLD)["world"])),
-            "play-state": strings.SHIPPED,
-            "survey-state": strings.SHIPPED_WORLD,
-            "sweep-state": strings.SHIPPED,
+            "bands": _bands(world["played"].items(), pair_distribution(load(WORLD)["world"])),
+            "play-state": one_hot.SHIPPED,
+            "survey-state": one_hot.SHIPPED_WORLD,
+            "sweep-state": one_hot.SHIPPED,
         }
     return message
 
@@ -118,14 +126,14 @@ def _shipped(known: dict[str, Any], rule: str) -> Draw:
     return Draw(**known["result"]["draws"][rule])
 
 
-def shown(node: Node, draw: Draw, known: dict[str, Any]) -> dict[str, Any]:
+def shown(node: OneNode, draw: Draw, known: dict[str, Any]) -> dict[str, Any]:
     """All views of a node and a draw."""
     top = set(node.order[: node.m])
     return {
         "sentence": acceptance.sentence(node, known["name"] == "paper"),
         "stacks": acceptance.stacks(node),
-        "plans": plan.plans(node, known["tokens"]),
-        "steps": stepper.steps(node, draw, known["tokens"]),
+        "plans": transport_plan.plans(node, known["tokens"]),
+        "steps": draw_steps.steps(node, draw, known["tokens"]),
         "rows": [
             {
                 "mark": "deterministic" if t in top else "tail",
@@ -137,14 +145,14 @@ def shown(node: Node, draw: Draw, known: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def pair_law(world: dict[str, Any]) -> list[float]:
+def pair_distribution(world: dict[str, Any]) -> list[float]:
     """The target's law of two words in a scenario's world, at T = 1."""
     p = world["p"]
     return [x * y for first, x in enumerate(p[""]) for y in p[str(first)]]
 
 
 def _bands(played: Iterable[tuple[str, list[int]]], law: list[float]) -> str:
-    return "".join(band.chart(name, counts, law) for name, counts in played)
+    return "".join(confidence_band.chart(name, counts, law) for name, counts in played)
 
 
 def honest(rows: list[dict[str, Any]]) -> str:
@@ -152,27 +160,27 @@ def honest(rows: list[dict[str, Any]]) -> str:
     lossless = [row for row in rows if row["lossless"]]
     got = {row["strategy"]: row["expected_accepted"] for row in lossless}
     gap = got["rheo-rrsw"] - got["rheo"]
-    said = strings.HONEST.format(
+    said = one_hot.HONEST.format(
         rrsw=f"{got['rheo-rrsw']:.3f}", rheo=f"{got['rheo']:.3f}", gap=f"{gap:.3f}"
     )
-    return f'<p class="dl-lead">{said}</p><div class=dl-scroll>{verdicts.table(lossless)}</div>'
+    return f'<p class="dl-lead">{said}</p><div class=dl-scroll>{audit_table.table(lossless)}</div>'
 
 
 def _ask(event: gr.EventData) -> Any:
     """Another situation, or new numbers. What the browser sends is checked: anybody can send."""
     if getattr(event, "what", None) == "warm":
-        importlib.import_module("rheo.survey")
+        importlib.import_module("rheo.exact.comparison")
         return gr.skip()
     n, name = getattr(event, "n", None), getattr(event, "name", None)
     n = n if isinstance(n, int) else 0
-    if name not in scenario.names("node"):
+    if name not in scenarios.names("node"):
         return gr.skip()
     if getattr(event, "what", None) == "preset":
         return gr.update(reply=json.dumps({**opened(name), "at": time.time()}))
     try:
         views = asked(load(name), event)
     except RheoError as error:
-        said = strings.UNUSABLE.format(error=error)
+        said = one_hot.UNUSABLE.format(error=error)
         return gr.update(reply=json.dumps({"type": "node", "n": n, "error": said}))
     return gr.update(reply=json.dumps({"type": "node", "n": n, "views": views}))
 
@@ -183,17 +191,17 @@ def asked(known: dict[str, Any], event: Any) -> dict[str, Any]:
     Raises:
         RheoError: they are no node.
     """
-    from rheo.transport import node, one_draw, tempered
+    from rheo.exact.transport import node, one_draw, tempered
 
     p, q = _masses(event, "p", known), _masses(event, "q", known)
     m, K = _whole(event, "m", 0, 63), _whole(event, "K", 1, 64)
-    T, seed = _real(event, "T", 0.0, 2.0), _whole(event, "seed", 0, SEEDS)
+    T, seed = _real(event, "T", 0.0, 2.0), _whole(event, "seed", 0, _SEEDS)
     rule = getattr(event, "rule", None)
-    if rule not in RULES:
+    if rule not in _RULES:
         raise RheoError(f"there is no rule {str(rule)[:40]!r}.")
     at_T = tempered(p, T)
     made = node(at_T, q, m, K, T)
-    return shown(made, one_draw(at_T, q, m, K, T, rule, scenario.uniforms(seed)), known)
+    return shown(made, one_draw(at_T, q, m, K, T, rule, scenarios.uniforms(seed)), known)
 
 
 def _masses(event: Any, name: str, known: dict[str, Any]) -> list[float]:
@@ -222,11 +230,11 @@ def _whole(event: Any, name: str, low: int, high: int) -> int:
 # The small world
 
 
-def _halt(session: Session) -> None:
+def _halt(session: DilemmaVisitor) -> None:
     session.epoch += 1
 
 
-def _work(event: gr.EventData, session: Session) -> Iterator[Any]:
+def _work(event: gr.EventData, session: DilemmaVisitor) -> Iterator[Any]:
     """Enumerate, sweep or play a small world; one message a step."""
     what = getattr(event, "what", None)
     jobs = {"survey": surveyed, "sweep": swept, "play": played}
@@ -245,64 +253,64 @@ def world_of(event: Any) -> tuple[Any, Any]:
     """The world that an event means, and its parameters: the shipped one, or one of a seed."""
     import torch
 
+    from rheo.exact.worlds import random_world
     from rheo.params import DecodeParams
-    from rheo.worlds import random_world
 
-    world, params = scenario.world_of(load(WORLD))
+    world, params = scenarios.world_of(load(WORLD))
     if getattr(event, "seed", None) is not None:
-        generator = torch.Generator().manual_seed(_whole(event, "seed", 0, SEEDS))
+        generator = torch.Generator().manual_seed(_whole(event, "seed", 0, _SEEDS))
         world = random_world(generator, world.vocab, params.depth, 1.2, ties=True)
     changed = {name: _whole(event, name, 0, 64) for name in ("m", "R")}
     changed["T"] = _real(event, "T", 0.05, 2.0)
     return world, DecodeParams(**{**params.as_dict(), **changed})
 
 
-def surveyed(event: Any, session: Session) -> Iterator[dict[str, Any]]:
+def surveyed(event: Any, session: DilemmaVisitor) -> Iterator[dict[str, Any]]:
     """The table, a row at a time."""
-    from rheo.survey import ROWS, survey
+    from rheo.exact.comparison import ROWS, survey
 
     began, rows = time.perf_counter(), []
     for row in survey(*world_of(event)):
         rows.append(row.as_dict())
-        state = strings.SURVEYING.format(done=len(rows), all=len(ROWS))
-        yield {"html": verdicts.table(rows), "state": state}
-    state = strings.SURVEYED.format(all=len(rows), seconds=time.perf_counter() - began)
-    yield {"html": verdicts.table(rows), "state": state, "over": True}
+        state = one_hot.SURVEYING.format(done=len(rows), all=len(ROWS))
+        yield {"html": audit_table.table(rows), "state": state}
+    state = one_hot.SURVEYED.format(all=len(rows), seconds=time.perf_counter() - began)
+    yield {"html": audit_table.table(rows), "state": state, "over": True}
 
 
-def swept(event: Any, session: Session) -> Iterator[dict[str, Any]]:
+def swept(event: Any, session: DilemmaVisitor) -> Iterator[dict[str, Any]]:
     """The curves, a point at a time."""
-    from rheo.survey import curves, values
+    from rheo.exact.comparison import curves, values
 
     world, params = world_of(event)
     every, points = sum(len(v) for v in values(params).values()), []
     for point in curves(world, params):
         points.append(point)
-        yield {"html": "", "state": strings.SWEEPING.format(done=len(points), all=every)}
+        yield {"html": "", "state": one_hot.SWEEPING.format(done=len(points), all=every)}
     yield {"html": curve.curves(points), "state": "", "over": True}
 
 
-def played(event: Any, session: Session) -> Iterator[dict[str, Any]]:
+def played(event: Any, session: DilemmaVisitor) -> Iterator[dict[str, Any]]:
     """Two strategies played side by side until the end, or until this visitor stops them."""
-    from rheo.simulate import tally
-    from rheo.survey import ROWS
-    from rheo.worlds import joint_law, tables
+    from rheo.exact.comparison import ROWS
+    from rheo.exact.monte_carlo import tally
+    from rheo.exact.worlds import joint_distribution, tables
 
     session.epoch += 1
     epoch, names = session.epoch, [getattr(event, side, None) for side in ("left", "right")]
-    if not all(name in PLAYED for name in names):
-        raise RheoError(f"Choose two of {', '.join(PLAYED)}.")
+    if not all(name in _PLAYED for name in names):
+        raise RheoError(f"Choose two of {', '.join(_PLAYED)}.")
     world, params = world_of(event)
     table = tables(world, params.depth)
-    law = joint_law(table, params.T).flatten().tolist()
+    law = joint_distribution(table, params.T).flatten().tolist()
     began = time.perf_counter()
-    both = [tally(table, params, ROWS[name], scenario.CHUNK, CHUNKS) for name in names]
+    both = [tally(table, params, ROWS[name], scenarios.CHUNK, CHUNKS) for name in names]
     for done, counts in enumerate(zip(*both, strict=True), start=1):
         pairs = [(name, c.tolist()) for name, c in zip(names, counts, strict=True)]
         over = done == CHUNKS or session.epoch != epoch
-        rounds = done * scenario.CHUNK
+        rounds = done * scenarios.CHUNK
         speed = 2 * rounds / math.fsum([time.perf_counter() - began, 1e-9])
-        state = strings.PLAYED.format(rounds=rounds, speed=speed, seed=params.seed)
+        state = one_hot.PLAYED.format(rounds=rounds, speed=speed, seed=params.seed)
         yield {"html": _bands(pairs, law), "state": state, "over": over}
         if over:
             return

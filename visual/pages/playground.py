@@ -7,15 +7,17 @@ from typing import Any
 
 import gradio as gr
 
-from rheo.settings import current
-from rheo.trace import Round, Run
-from visual import address, host, strings, strings_help, wire
-from visual.pages import again, controls, linked, plain, replay, session, settle, shelf
-from visual.pages.models import MODELS
-from visual.pages.session import Session
+from rheo.trace.schema import Round, Run
+from visual.browser import component, messages
+from visual.pages import controls, deep_link, recorded_runs, rerun, slider_constraints, url_state
+from visual.runtime import run_store, session, this_machine
+from visual.runtime.model_loader import MODELS
+from visual.runtime.session import Session
+from visual.server.settings import current
+from visual.words import glossary, labels
 
-LOG = logging.getLogger("rheoscope")
-IDLE = 1800  # seconds until an idle visitor's run is forgotten
+_LOG = logging.getLogger("rheoscope")
+_IDLE = 1800  # seconds until an idle visitor's run is forgotten
 
 
 def telling(run: Run) -> int:
@@ -31,21 +33,21 @@ def head() -> gr.HTML:
     """What stands above all pages: the name, and the model's state, which `build` keeps true."""
     with gr.Row(elem_id="head"):
         gr.HTML(_heading(), elem_id="heading", apply_default_css=False)
-        gr.HTML(linked.tools(), elem_id="share", apply_default_css=False)
+        gr.HTML(deep_link.tools(), elem_id="share", apply_default_css=False)
         return gr.HTML(_status(current().pair), elem_id="status", apply_default_css=False)
 
 
 def build(status: gr.HTML) -> None:
     """The page, inside the caller's Blocks."""
-    visitor = gr.State(Session(), time_to_live=IDLE, delete_callback=session.end)
+    visitor = gr.State(Session(), time_to_live=_IDLE, delete_callback=session.end)
     with gr.Row(elem_id="room"):
         with gr.Column(elem_id="rail", scale=0, min_width=272):
             prompt, run, stop = controls.composer()
             pair, fields, notice = controls.settings()
-            gallery = replay.rail()
+            gallery = recorded_runs.rail()
         with gr.Column(elem_id="view"):
-            common = wire.common() | {"address": address.common()}
-            viewer = host.viewer(_opening(shelf.recorded()), wire.dumps(common))
+            common = messages.common() | {"address": url_state.common()}
+            viewer = component.viewer(_opening(run_store.recorded()), messages.dumps(common))
     clock = gr.Timer(1.0)
 
     quick = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
@@ -66,35 +68,35 @@ def build(status: gr.HTML) -> None:
     )
     stop.click(session.stop, visitor, viewer, **quick)
     viewer.ask(_ask, visitor, viewer, trigger_mode="multiple", **quick)
-    replay.connect(gallery, viewer, visitor, prompt, fields)
-    settle.bind(fields, notice, **quick)
-    again.build(viewer, visitor, pair, fields)
-    linked.build({"pair": pair, "prompt": prompt, **fields}, notice, viewer)
+    recorded_runs.connect(gallery, viewer, visitor, prompt, fields)
+    slider_constraints.bind(fields, notice, **quick)
+    rerun.build(viewer, visitor, pair, fields)
+    deep_link.build({"pair": pair, "prompt": prompt, **fields}, notice, viewer)
     clock.tick(_poll, pair, [status, clock], **quick)
     pair.input(lambda: gr.Timer(active=True), None, clock, **quick)
 
 
 def _heading() -> str:
-    opener = f'<button type="button" data-role="what">{html.escape(strings_help.WHAT)}</button>'
-    return f"<h1>{strings.TITLE}</h1><p>{html.escape(strings.TAGLINE)}{opener}</p>"
+    opener = f'<button type="button" data-role="what">{html.escape(glossary.WHAT)}</button>'
+    return f"<h1>{labels.TITLE}</h1><p>{html.escape(labels.TAGLINE)}{opener}</p>"
 
 
 def _opening(run: Run | None) -> str:
     """The message that the viewer opens with; the panel it shows first is in it."""
     if run is None or not run.rounds:
         return ""
-    first = shelf.gallery().get(shelf.GALLERY + shelf.FIRST.removesuffix(".json.gz"))
+    first = run_store.gallery().get(run_store.GALLERY + run_store.FIRST.removesuffix(".json.gz"))
     at = first["round"] if first else telling(run)  # what the run's note speaks of
-    node = wire.tree.default_node(run.rounds[at])
-    opening = wire.whole(shelf.RECORDED, run, at)
+    node = messages.tree.default_node(run.rounds[at])
+    opening = messages.whole(run_store.RECORDED, run, at)
     opening["answers"] = {
-        _name(shelf.RECORDED, at, node, "panel"): wire.panel(run, run.rounds[at], node)
+        _name(run_store.RECORDED, at, node, "panel"): messages.panel(run, run.rounds[at], node)
     }
     opening |= {
-        "sentence": strings.RECORDED.format(stop=strings.STOPS[run.stop]),
+        "sentence": labels.RECORDED_RUN.format(stop=labels.STOPS[run.stop]),
         "state": "recorded",
     }
-    return wire.dumps(opening)
+    return messages.dumps(opening)
 
 
 def _name(key: str, at: int, node: int, what: str) -> str:
@@ -106,22 +108,22 @@ def _ask(event: gr.EventData, visitor: Session) -> Any:
     """A view that the browser wants. What it sends is checked: anybody can send anything."""
     names = ("run", "round", "node", "what", "m", "T", "K", "other")
     asked = {key: getattr(event, key, None) for key in names}
-    run = shelf.find(visitor.runs, asked["run"])
+    run = run_store.find(visitor.runs, asked["run"])
     try:
         answer = None if run is None else _answer(run, asked, visitor)
     except ValueError:
         answer = None
     except Exception:  # a view that fails costs the page that view alone
-        LOG.exception("The %s of round %s could not be drawn", asked["what"], asked["round"])
+        _LOG.exception("The %s of round %s could not be drawn", asked["what"], asked["round"])
         answer = None
     key = _name(*(str(asked[part])[:40] for part in ("run", "round", "node", "what")))
-    return gr.update(reply=wire.dumps({"key": key, "answer": answer, "at": time.time()}))
+    return gr.update(reply=messages.dumps({"key": key, "answer": answer, "at": time.time()}))
 
 
 def _answer(run: Run, asked: dict[str, Any], visitor: Session) -> dict[str, Any]:
     if asked["what"] == "compare":
-        return again.compared(visitor.runs, run, asked["other"])
-    return wire.answer(run, asked, plain.machine(asked["run"], run, visitor.runs))
+        return rerun.compared(visitor.runs, run, asked["other"])
+    return messages.answer(run, asked, this_machine.machine(asked["run"], run, visitor.runs))
 
 
 def _status(pair: str) -> str:
@@ -129,7 +131,7 @@ def _status(pair: str) -> str:
     state = "loading"
     if loading is not None and loading.over:
         state = "wrong" if loading.error else "ready"
-    sentence = loading.sentence if loading else strings.NOT_ASKED
+    sentence = loading.sentence if loading else labels.NOT_ASKED
     return f'<p data-state="{state}">{html.escape(sentence)}</p>'
 
 

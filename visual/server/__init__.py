@@ -2,8 +2,8 @@
 
 from starlette.middleware import Middleware
 
-from rheo.settings import Settings
 from visual.server.guard import Guard
+from visual.server.settings import Settings
 
 
 def middleware(settings: Settings) -> list[Middleware]:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from starlette.responses import FileResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rheo.settings import Settings
-from visual import strings_server as strings
 from visual.server import headers, routes
-from visual.server.bucket import Buckets, address
+from visual.server.rate_limit import Buckets, address
+from visual.server.settings import Settings
+from visual.words import refusals
 
-ACCEPT = b"accept-encoding"
+_ACCEPT = b"accept-encoding"
 WEEK = "public, max-age=604800"
 
 
@@ -36,7 +36,7 @@ class Guard:
             return
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         if path in ("", "/"):
-            send = _page(send, self._policy, b"gzip" in dict(scope["headers"]).get(ACCEPT, b""))
+            send = _page(send, self._policy, b"gzip" in dict(scope["headers"]).get(_ACCEPT, b""))
             scope = {**scope, "query_string": b""}  # the browser's: Gradio has a `page` of its own
         else:
             send = _dressed(send, self._policy())
@@ -53,14 +53,14 @@ class Guard:
     def _refusal(self, scope: Scope, path: str) -> PlainTextResponse | None:
         method, sent = scope["method"], scope["headers"]
         if not routes.known(method, path):
-            return PlainTextResponse(strings.NOT_FOUND, 404)
+            return PlainTextResponse(refusals.NOT_FOUND, 404)
         if routes.file(method, path):
             return None
         if not self.buckets.take(address(scope.get("client"), sent, self.settings)):
-            return PlainTextResponse(strings.TOO_MANY, 429, {"retry-after": "5"})
+            return PlainTextResponse(refusals.TOO_MANY, 429, {"retry-after": "5"})
         length = dict(sent).get(b"content-length", b"0")
         if not length.isdigit() or len(length) > 12:
-            return PlainTextResponse(strings.BAD_REQUEST, 400)
+            return PlainTextResponse(refusals.BAD_REQUEST, 400)
         return self._too_large() if int(length) > self.most else None
 
     async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -84,7 +84,7 @@ class Guard:
         await self.app(scope, counted, answer)
 
     def _too_large(self) -> PlainTextResponse:
-        return PlainTextResponse(strings.TOO_LARGE.format(limit=self.settings.body_kb), 413)
+        return PlainTextResponse(refusals.TOO_LARGE.format(limit=self.settings.body_kb), 413)
 
     def _policy(self, page: bytes = b"") -> headers.Header:
         return headers.policy(self.settings.frames, page)

@@ -1,0 +1,56 @@
+"""A run in figures: what `python -m rheo generate --json` prints."""
+
+import math
+from typing import Any
+
+from rheo.algorithm.strategies import TABLE
+from rheo.decoding.engine import Engine
+from rheo.decoding.loop import Decoding
+from rheo.decoding.timing import PARTS
+
+_KINDS = ("deterministic", "probe", "filler")
+
+
+def summary(engine: Engine, decoding: Decoding, seconds: float) -> dict[str, Any]:
+    """Plain values of everything decoded so far.
+
+    Args:
+        seconds: wall time of decoding, prefill included; tokens_per_s is all new tokens over it.
+
+    `ms` are sums over the rounds, without the prefill. `coverage` is the mean, over all nodes that
+    were expanded and kept, of the draft's mass on the support. tau, expected_accepted and coverage
+    are None where there was no round or no tree.
+    """
+    rounds = decoding.rounds
+    emitted = [decoding.first] if decoding.first else []
+    emitted += [e for r in rounds for e in r.emitted]
+    ms = {part: math.fsum(getattr(r.ms, part) for r in rounds) for part in PARTS}
+    covered = [x for r in rounds for x in _coverage(r.packed)]
+    return {
+        "text": decoding.text,
+        "token_ids": [e.token for e in emitted],
+        "prompt_token_ids": decoding.prompt_ids,
+        "stop": decoding.stopped,
+        "rounds": len(rounds),
+        "tau": _mean([r.counted for r in rounds]),
+        "accepted_by_kind": {kind: sum(e.origin == kind for e in emitted) for kind in _KINDS},
+        "expected_accepted": _mean([r.expected_accepted for r in rounds]),
+        "coverage": _mean(covered),
+        "tokens_per_s": len(emitted) / seconds if seconds else None,
+        "prefill_ms": decoding.prefill_ms,
+        "ms": ms | {"total": math.fsum(ms.values())},
+        "pair": engine.pair.name,
+        "lossless": TABLE[decoding.params.strategy].lossless,
+        "params": decoding.params.as_dict(),
+        "device": str(engine.target.device),
+        "dtype": str(engine.target.dtype).removeprefix("torch."),
+    }
+
+
+def _coverage(packed) -> list[float]:
+    rows = packed["expansion"]
+    return packed["coverage"][rows[rows >= 0].astype(int)].tolist()
+
+
+def _mean(values: list[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None

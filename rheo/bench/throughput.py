@@ -1,0 +1,135 @@
+"""Strategies run side by side: tau, tokens a second, the ratio to autoregressive decoding."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from tqdm import tqdm
+
+from rheo.algorithm.strategies import TABLE
+from rheo.bench.confidence import median_interval, ratio_interval, spawn
+from rheo.bench.prompts import Prompt
+from rheo.decoding.engine import Engine
+from rheo.decoding.timing import PARTS
+from rheo.errors import RheoError
+from rheo.params import DecodeParams
+
+_WARM_UP = 4  # tokens
+
+
+class Sample(NamedTuple):
+    """One prompt decoded by one strategy."""
+
+    suite: str
+    tokens: int  # new, the prefill's included
+    seconds: float  # from the prompt's ids to the last token, prefill included
+    rounds: int
+    counted: int  # tokens that count for tau
+    expected: float  # sum over rounds of the expected accepted tokens
+    ms: dict[str, float]  # by part, sums over rounds
+
+    @property
+    def speed(self) -> float:
+        """New tokens a second."""
+        return self.tokens / self.seconds
+
+
+Samples = dict[str, list[Sample]]  # by strategy, in the order of the prompts
+
+
+def bench(
+    engine: Engine,
+    prompts: Sequence[Prompt],
+    params: DecodeParams,
+    strategies: Sequence[str],
+    raw: bool = False,
+) -> dict[str, Any]:
+    """Every prompt by every strategy, in one run, the order rotating from prompt to prompt.
+
+    At a prompt all strategies have one seed, so that they meet the same uniforms.
+
+    Raises:
+        RheoError: a prompt that does not fit the context.
+    """
+    _check_lengths(engine, prompts, raw)
+    samples: Samples = {name: [] for name in strategies}
+    for name in strategies:
+        short = replace(params, strategy=name, max_new_tokens=_WARM_UP)
+        sample(engine, prompts[0], short, raw)
+    with tqdm(total=len(prompts) * len(strategies), desc="runs", unit="", delay=2) as bar:
+        for i, prompt in enumerate(prompts):
+            turn = i % len(strategies)
+            for name in (*strategies[turn:], *strategies[:turn]):
+                of = replace(params, strategy=name, seed=spawn(params.seed, 1, i))
+                samples[name].append(sample(engine, prompt, of, raw))
+                bar.update()
+    suites = sorted({prompt.suite for prompt in prompts})
+    return {
+        "prompts": len(prompts),
+        "strategies": _summaries(samples, params.seed),
+        "suites": {suite: _summaries(_of_suite(samples, suite), params.seed) for suite in suites},
+    }
+
+
+def _check_lengths(engine: Engine, prompts: Sequence[Prompt], raw: bool) -> None:
+    for prompt in prompts:
+        if (length := len(engine.target.encode(prompt.text, raw))) >= engine.target.context:
+            raise RheoError(
+                f"Prompt {prompt.id} of {prompt.suite} has {length:,} tokens and the model's "
+                f"context ends at {engine.target.context:,}: leave it out."
+            )
+
+
+def sample(engine: Engine, prompt: Prompt, params: DecodeParams, raw: bool = False) -> Sample:
+    """One prompt, timed."""
+    decoding = engine.decode(prompt.text, params, raw)
+    start = time.perf_counter()
+    for _ in decoding:
+        pass
+    seconds = time.perf_counter() - start
+    rounds = decoding.rounds
+    return Sample(
+        prompt.suite,
+        1 + sum(len(r.emitted) for r in rounds),
+        seconds,
+        len(rounds),
+        sum(r.counted for r in rounds),
+        sum(r.expected_accepted for r in rounds),
+        {part: sum(getattr(r.ms, part) for r in rounds) for part in PARTS},
+    )
+
+
+def _of_suite(samples: Samples, suite: str) -> Samples:
+    return {name: [s for s in column if s.suite == suite] for name, column in samples.items()}
+
+
+def _summaries(samples: Samples, seed: int) -> dict[str, dict[str, Any]]:
+    base = samples.get("autoregressive")
+    return {
+        name: _summary(column, base, np.random.default_rng(seed))
+        | {"lossless": TABLE[name].lossless}
+        for name, column in samples.items()
+    }
+
+
+def _summary(
+    column: list[Sample], base: list[Sample] | None, generator: np.random.Generator
+) -> dict[str, Any]:
+    """One strategy's figures; tau is resampled by prompt, the ratio is a median over prompts."""
+    ran = [s for s in column if s.rounds]  # an answer that ends at once has no round
+    rounds = sum(s.rounds for s in ran)
+    ms = {part: sum(s.ms[part] for s in ran) / max(rounds, 1) for part in PARTS}
+    total = sum(ms.values())
+    tau = ratio_interval([s.counted for s in ran], [s.rounds for s in ran], generator)
+    speeds = [a.speed / b.speed for a, b in zip(column, base, strict=True)] if base else None
+    return {
+        "tau": tau.as_dict(),
+        "expected_accepted": sum(s.expected for s in ran) / rounds if rounds else None,
+        "tokens_per_s": sum(s.tokens for s in column) / sum(s.seconds for s in column),
+        "ratio": median_interval(speeds, generator).as_dict() if speeds else None,
+        "rounds": rounds,
+        "ms": ms | {"total": total},
+        "outside_models": (ms["verify"] + ms["other"]) / total if total else None,
+    }

@@ -1,0 +1,90 @@
+"""Is the reference a fair one? Our autoregressive decoder against transformers' own `generate`."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from rheo.bench.confidence import median_interval
+from rheo.bench.prompts import Prompt
+from rheo.decoding.engine import Engine
+from rheo.params import DecodeParams
+
+
+def against_generate(
+    engine: Engine,
+    prompts: Sequence[Prompt],
+    params: DecodeParams,
+    repeats: int,
+    raw: bool = False,
+) -> dict[str, Any]:
+    """Greedy decoding of the same prompts, by the same model object, in turns.
+
+    Each pair is one prompt by both, whoever began last time coming second; both include the
+    prefill. `generate` is held to the length that ours came to. A ratio above 1 says that ours is
+    faster. Feature taps are off for both.
+    """
+    taps = engine.target.feature_layers
+    engine.target.tap(())
+    try:
+        pairs = _pairs(engine, prompts, params, repeats, raw)
+    finally:
+        engine.target.tap(taps)
+    ratios = [theirs / ours for ours, theirs, *_ in pairs]
+    return {
+        "pairs": [
+            {"ours_s": a, "generate_s": b, "tokens": n, "same_ids": same, "ratio": b / a}
+            for a, b, n, same in pairs
+        ],
+        "ratio": median_interval(ratios, np.random.default_rng(params.seed)).as_dict(),
+        "threads": torch.get_num_threads(),
+    }
+
+
+def _pairs(
+    engine: Engine, prompts: Sequence[Prompt], params: DecodeParams, repeats: int, raw: bool
+) -> list[tuple[float, float, int, bool]]:
+    """(our seconds, generate's, new tokens, whether the ids are equal) of each pair."""
+    greedy = DecodeParams(strategy="autoregressive", T=0.0, max_new_tokens=params.max_new_tokens)
+    encoded = [engine.target.encode(prompt.text, raw) for prompt in prompts[:repeats]]
+    lengths = [len(_ours(engine, ids, greedy)[1]) for ids in encoded]
+    _generate(engine, encoded[0], lengths[0])  # both are warm now
+    pairs = []
+    for i in tqdm(range(repeats), desc="pairs", unit="", delay=2):
+        ids, length = encoded[i % len(encoded)], lengths[i % len(encoded)]
+        if i % 2:
+            b, y = _generate(engine, ids, length)
+            a, x = _ours(engine, ids, greedy)
+        else:
+            a, x = _ours(engine, ids, greedy)
+            b, y = _generate(engine, ids, length)
+        stem = [token for token in x if token not in engine.target.eos_ids]
+        pairs.append((a, b, length, y[: len(stem)] == stem))
+    return pairs
+
+
+def _ours(engine: Engine, ids: list[int], params: DecodeParams) -> tuple[float, list[int]]:
+    start = time.perf_counter()
+    decoding = engine.decode(ids, params)
+    for _ in decoding:
+        pass
+    seconds = time.perf_counter() - start
+    emitted = [decoding.first, *(e for r in decoding.rounds for e in r.emitted)]
+    return seconds, [e.token for e in emitted]
+
+
+def _generate(engine: Engine, ids: list[int], length: int) -> tuple[float, list[int]]:
+    prompt = torch.tensor([ids], device=engine.target.device)
+    start = time.perf_counter()
+    output = engine.target.model.generate(
+        prompt,
+        attention_mask=torch.ones_like(prompt),
+        do_sample=False,
+        max_new_tokens=length,
+        min_new_tokens=length,
+    )
+    new = output[0, len(ids) :].tolist()  # on the host, where ours are
+    return time.perf_counter() - start, new

@@ -1,0 +1,214 @@
+"""The commands. Heavy imports happen inside them, so that --help answers at once."""
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rheo.cli import training
+from rheo.cli.arguments import COMPARED, WITH_REFERENCE, params_of, parser
+from rheo.errors import RheoError
+
+INTERRUPTED = 130  # what a shell expects after Ctrl-C
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; the exit code is 0, 2 after a sentence on stderr, or 130 after Ctrl-C."""
+    args = parser().parse_args(argv)
+    commands = {"fetch": fetch, "generate": generate, "audit": audit, "bench": bench}
+    commands |= {"corpus": training.corpus, "train": training.train, "gallery": gallery}
+    try:
+        return commands[args.command](args) or 0
+    except RheoError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # whoever read our output has gone, as in `... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def fetch(args: argparse.Namespace) -> None:
+    """Fetch a pair and print its folders."""
+    from rheo.models.hub.fetch import console_progress, ensure
+
+    with _quiet_stdout():
+        paths = ensure(args.pair, console_progress())
+    print(f"target: {paths.target}\ndraft:  {paths.draft} ({paths.kind})")
+
+
+def generate(args: argparse.Namespace) -> int:
+    """Stream an answer, or print it as JSON; what there is survives Ctrl-C."""
+    params = params_of(args, args.strategy)
+    prompt = _read_stdin() if args.prompt == "-" else args.prompt
+    if not prompt:
+        raise RheoError("The prompt is empty: type at least one character.")
+    if args.trace:
+        _check_trace(args.trace)
+    with _quiet_stdout():
+        engine = _engine(args)
+    decoding = engine.decode(prompt, params, args.raw, args.stop)
+    start, code = time.perf_counter(), 0
+    try:
+        _count(decoding) if args.json else _stream(decoding)
+    except KeyboardInterrupt:
+        decoding.close()
+        code = INTERRUPTED
+    seconds = time.perf_counter() - start
+    if args.json:
+        from rheo.bench.summary import summary
+
+        _print_json(summary(engine, decoding, seconds))
+    if args.trace and decoding.first:
+        _save(engine.run(decoding, prompt), args.trace)
+    return code
+
+
+def audit(args: argparse.Namespace) -> None:
+    """Print one JSON line a case."""
+    from rheo.exact.audit import audit_file
+
+    for case in audit_file(args.file):
+        print(json.dumps(case), flush=True)
+
+
+def bench(args: argparse.Namespace) -> None:
+    """Measure, then print tables or JSON."""
+    from rheo.bench.prompts import read_prompts, shipped
+
+    trees = args.expected or args.ablation
+    named = args.strategies.split(",") if args.strategies is not None else ()
+    strategies = list(dict.fromkeys(named or (COMPARED if trees else WITH_REFERENCE)))
+    if args.sweep and not args.expected:
+        raise RheoError("--sweep goes with --expected: leave it out, or add that.")
+    swept, values = args.sweep or ("m", [args.m])
+    for name in strategies:  # a mistake is told before the models are loaded
+        for value in values:
+            replace(params_of(args, name), **{swept: value})
+    prompts = read_prompts(args.prompts or shipped(), args.limit)
+    with _quiet_stdout():
+        result, text = _measure(args, strategies, prompts)
+    if args.json:
+        _print_json(result)
+    else:
+        print(text)
+
+
+def gallery(args: argparse.Namespace) -> None:
+    """Record the shipped runs, and say what each shows."""
+    from rheo.gallery.record import record
+
+    if not args.out.is_dir():
+        raise RheoError(f"There is no folder {args.out} to record the gallery into.")
+    with _quiet_stdout():
+        engine = _engine(args)
+    for line in record(engine, args.out, args.only):
+        print(line, flush=True)
+
+
+def _measure(args: argparse.Namespace, strategies: list[str], prompts: list) -> tuple[dict, str]:
+    """The figures that were asked for, and their tables."""
+    from rheo.bench import expected_acceptance, tables, throughput, vs_generate
+
+    params, engine = params_of(args, "rheo"), _engine(args)
+    if args.against_generate:
+        result = vs_generate.against_generate(engine, prompts, params, args.repeats, args.raw)
+        text = tables.pairs(result)
+    elif args.expected or args.ablation:
+        sweep = expected_acceptance.Sweep(*args.sweep) if args.sweep else None
+        result = expected_acceptance.compare(
+            engine, prompts, params, strategies, args.contexts, args.draws, args.raw, sweep
+        )
+        text = tables.depth_1(result) if args.ablation else tables.compared(result)
+        if args.ablation:
+            result["paper_first_acceptance"] = tables.PAPER_DEPTH_1
+    else:
+        result = throughput.bench(engine, prompts, params, strategies, args.raw)
+        text = tables.sampled(result)
+    about = {
+        "pair": engine.pair.name,
+        "device": str(engine.target.device),
+        "dtype": str(engine.target.dtype).removeprefix("torch."),
+        "params": params.as_dict(),
+    }
+    return about | result, text
+
+
+def _engine(args: argparse.Namespace) -> Any:
+    """The chosen pair, loaded; warnings go to standard error."""
+    from rheo.decoding.engine import Engine
+    from rheo.models.hub.catalogue import custom
+    from rheo.models.hub.fetch import console_progress
+    from rheo.models.target.device import usable
+
+    if (args.target is None) != (args.draft is None):
+        raise RheoError("--target and --draft belong together: name both, or a --pair.")
+    chosen = custom(args.target, args.draft) if args.target else args.pair
+    engine = Engine.load(chosen, console_progress(), device=usable(args.device))
+    if engine.warning:
+        print(engine.warning, file=sys.stderr)
+    return engine
+
+
+def _stream(decoding: Any) -> None:
+    """Print text as it comes; what may be the beginning of a stop string waits."""
+    shown, held = 0, max(map(len, decoding.stop), default=1) - 1
+    try:
+        for _ in decoding:
+            end = max(shown, len(decoding.text) - held)
+            print(decoding.text[shown:end], end="", flush=True)
+            shown = end
+    finally:
+        print(decoding.text[shown:], flush=True)
+
+
+def _count(decoding: Any) -> None:
+    """Decode behind a progress bar."""
+    from tqdm import tqdm
+
+    with tqdm(total=decoding.params.max_new_tokens, desc="tokens", unit="", delay=2) as bar:
+        for decoded in decoding:
+            bar.update(len(decoded.emitted))
+
+
+def _read_stdin() -> str:
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError:
+        raise RheoError("Standard input is not UTF-8 text.") from None
+
+
+def _check_trace(path: Path) -> None:
+    """Before the run, so that a wrong name does not cost one."""
+    if not path.name.endswith((".json", ".json.gz")):
+        raise RheoError(f"A trace is named .json or .json.gz, not {path.name!r}.")
+    if not path.absolute().parent.is_dir():
+        raise RheoError(f"There is no folder {path.parent} to write the trace into.")
+
+
+def _save(run: Any, path: Path) -> None:
+    from rheo.trace.io import save
+
+    try:
+        save(run, path)
+    except OSError as error:
+        raise RheoError(f"The trace could not be written: {error}.") from None
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    print(json.dumps(value, allow_nan=False, ensure_ascii=False))
+
+
+@contextlib.contextmanager
+def _quiet_stdout() -> Iterator[None]:
+    """Standard output is for results: whatever a library prints goes to standard error."""
+    with contextlib.redirect_stdout(sys.stderr):
+        yield

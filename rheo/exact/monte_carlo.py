@@ -1,0 +1,75 @@
+"""Whole rounds played in a small world by the functions that decode, many at a time."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from rheo.algorithm.distribution import draw, target_distribution
+from rheo.algorithm.strategies import Strategy
+from rheo.algorithm.tree import Policy, grow, prune
+from rheo.algorithm.walk import TargetRows, walk
+from rheo.exact.worlds import Tables
+from rheo.params import DecodeParams
+
+
+def play(
+    tables: Tables,
+    strategy: Strategy,
+    policy: Policy,
+    generator: torch.Generator,
+    rounds: int,
+    *,
+    K: int,
+    depth: int,
+    R: int,
+    S: int | None,
+    T: float,
+) -> Tensor:
+    """Decode `rounds` rounds at once; return the first two tokens of each (rounds, 2).
+
+    A round that emitted one token goes on from the target, like the next round's first.
+    """
+    V = tables.V
+
+    def uniform(*shape: int) -> Tensor:
+        return torch.rand(*shape, generator=generator, dtype=torch.float64)
+
+    state = {"code": torch.zeros(rounds, 1, dtype=torch.int64), "length": 0}
+
+    def level(tokens: Tensor, parents: Tensor) -> Tensor:
+        state["code"] = state["code"].gather(-1, parents) * V + tokens
+        state["length"] += 1
+        return tables.draft[tables.row(state["code"], state["length"])]
+
+    probes = [uniform(rounds, K if d else 1, policy.J) for d in range(depth)]
+    root_logits = tables.draft[0].expand(rounds, V)
+    tree = grow(root_logits, level, probes, policy, K=K, depth=depth, S=S, T=T)
+    kept = prune(tree, torch.zeros(rounds, dtype=torch.int64), R)
+    code = torch.zeros_like(kept.token)
+    for _ in range(depth):
+        code = torch.where(kept.depth > 0, code.gather(-1, kept.parent) * V + kept.token, 0)
+    target = TargetRows(tables.target[tables.row(code, kept.depth)], T)
+    u1, u2 = uniform(rounds, depth + 1, policy.J), uniform(rounds, depth + 1)
+    walked = walk(tree, kept, target, strategy.rule, u1, u2, policy.m)
+    stop = walked.row[:, None]
+    path, length = code.gather(-1, stop)[:, 0], kept.depth.gather(-1, stop)[:, 0]
+    sequence = path * V + walked.token  # base-V code of the length + 1 emitted tokens
+    law = target_distribution(tables.target[tables.row(sequence, length + 1).clamp(max=V)], T)
+    second = draw(law, uniform(rounds))
+    first = torch.where(length == 0, sequence, sequence // V**length)
+    then = torch.where(length == 0, second, sequence // V ** (length - 1).clamp(min=0) % V)
+    return torch.stack([first, then], -1)
+
+
+def tally(
+    tables: Tables, params: DecodeParams, strategy: Strategy, chunk: int, chunks: int
+) -> Iterator[Tensor]:
+    """How often each pair of first tokens (V * V,) has come, after every `chunk` rounds."""
+    generator = torch.Generator().manual_seed(params.seed)
+    V, sizes = tables.V, {name: getattr(params, name) for name in ("K", "depth", "R", "S", "T")}
+    counts = torch.zeros(V * V, dtype=torch.int64)
+    for _ in range(chunks):
+        pairs = play(tables, strategy, strategy.policy(params), generator, chunk, **sizes)
+        counts = counts + torch.bincount(pairs[:, 0] * V + pairs[:, 1], minlength=V * V)
+        yield counts

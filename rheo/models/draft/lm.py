@@ -1,0 +1,107 @@
+"""A small causal LM of the target's family as the draft model."""
+
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedTokenizerBase
+
+from rheo.errors import RheoError
+from rheo.models.draft import descend
+from rheo.models.target.target import Target
+
+
+class LMDraft:
+    """Any causal LM that shares the target's token ids; implements `rheo.models.draft.Draft`.
+
+    It is a `Target` that nobody verifies: committed tokens go through `prefill`, a level of the
+    tree through `grow`, whose scratch rows the next `prefill` drops.
+
+    Args:
+        model: the draft LM.
+        vocab_size: the target's number of logits. Two models of one family may pad theirs
+            differently; the draft's logits are cut to the ids that both have.
+        name: shown to people.
+    """
+
+    target_ids = None
+    feature_layers = None
+
+    def __init__(self, model: Target, vocab_size: int, name: str = "draft LM") -> None:
+        self.model, self.name = model, name
+        self.vocab_size = min(model.vocab_size, vocab_size)
+        self._mask, self._depth = torch.ones(1, 0, dtype=torch.bool, device=model.device), 0
+
+    @classmethod
+    def load(
+        cls,
+        folder_or_id: str,
+        target: Target,
+        device: torch.device | str = "cpu",
+        dtype: torch.dtype | None = None,
+        token: str | None = None,
+    ) -> "LMDraft":
+        """Load a model folder or Hub id as the draft of `target`; arguments as `Target.load`.
+
+        Raises:
+            RheoError: nothing loadable there, or its token ids mean other tokens.
+        """
+        model = Target.load(folder_or_id, device=device, dtype=dtype, token=token)
+        check_same_tokenizer(target.tokenizer, model.tokenizer)
+        return cls(model, target.vocab_size, Path(folder_or_id).name)
+
+    def reset(self, capacity: int, scratch: int) -> None:
+        """Forget the sequence; make room for `capacity` true rows and `scratch` tree rows."""
+        self.model.reset(capacity + scratch)
+        self._forget_tree()
+
+    @torch.inference_mode()
+    def extend(self, tokens: Tensor, features: Tensor | None) -> Tensor:
+        """See `Draft.extend`; `features` is ignored."""
+        self._forget_tree()
+        logits, _ = self.model.prefill(self._known(tokens))
+        return logits[: self.vocab_size].float()
+
+    @torch.inference_mode()
+    def level(self, tokens: Tensor, parents: Tensor) -> Tensor:
+        """See `Draft.level`."""
+        self._mask = descend(self._mask, parents)  # (b, scratch rows with these)
+        # the root is the last committed row, so its children stand right behind it
+        positions = torch.full_like(tokens, self.model.length + self._depth)
+        self._depth += 1
+        logits = self.model.grow(self._known(tokens), positions, self._mask)
+        return logits[:, : self.vocab_size].float()
+
+    def _forget_tree(self) -> None:
+        self._mask, self._depth = self._mask.new_ones(1, 0), 0
+
+    def _known(self, tokens: Tensor) -> Tensor:
+        """A target may emit an id from padding that the draft lacks: any row will do for it."""
+        return tokens.clamp(max=self.model.vocab_size - 1)
+
+
+def check_same_tokenizer(
+    target: PreTrainedTokenizerBase | None, draft: PreTrainedTokenizerBase | None
+) -> None:
+    """Refuse a draft whose token ids mean other tokens than the target's.
+
+    Added tokens (chat markers) that only one of them has are fine; what the draft cannot say it
+    never drafts.
+
+    Raises:
+        RheoError: the vocabularies differ.
+    """
+    if target is None or draft is None:
+        raise RheoError(
+            "The target or the draft has no tokenizer, so nobody can tell whether they share one; "
+            "add tokenizer.json to its folder."
+        )
+    ours, theirs = target.get_vocab(), draft.get_vocab()
+    added = target.get_added_vocab().keys() | draft.get_added_vocab().keys()
+    odd = {token for token in ours.keys() ^ theirs.keys() if token not in added}
+    odd |= {token for token in ours.keys() & theirs.keys() if ours[token] != theirs[token]}
+    if odd:
+        raise RheoError(
+            f"The draft's tokenizer differs from the target's in {len(odd)} tokens (such as "
+            f"{min(odd)!r}); choose a draft of the same family."
+        )

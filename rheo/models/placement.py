@@ -1,0 +1,100 @@
+"""What this machine can hold and run, found out before a model is loaded.
+
+Weights are counted from the headers of their files, so that nothing is read to learn that it would
+not have fitted.
+"""
+
+import math
+import os
+from pathlib import Path
+
+import psutil
+import torch
+from safetensors import SafetensorError, safe_open
+
+from rheo.errors import RheoError
+from rheo.models.requirements import STILL_WORKS
+from rheo.models.target.device import usable
+
+_HEADROOM = 0.85  # of the free memory may be weights; the rest is cache and activations
+CGROUP = Path("/sys/fs/cgroup")
+GB = 1e9
+
+
+def device(asked: str | None) -> torch.device:
+    """The device to run on; None or "auto" is a GPU if there is one, else the CPU.
+
+    Raises:
+        RheoError: the device asked for is not there.
+    """
+    if asked in (None, "auto"):
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    kind, _, index = asked.partition(":")
+    if kind == "cuda":
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if int(index or 0) >= count:
+            have = f"{count} CUDA GPUs" if count else "no CUDA GPU"
+            raise RheoError(
+                f"The device {asked} was asked for and torch {torch.__version__} sees {have} "
+                f"here: choose cpu or auto, or install a torch build for this GPU; {STILL_WORKS}."
+            )
+    return torch.device(usable(asked))
+
+
+def dtype(asked: str | None) -> torch.dtype | None:
+    """A dtype by its name; None or "auto" is None, which lets the device decide."""
+    return None if asked in (None, "auto") else getattr(torch, asked)
+
+
+def weights(folder: Path) -> int:
+    """Numbers in the weight files of a folder, by their headers; 0 where none can be read.
+
+    >>> weights(Path("nowhere"))
+    0
+    """
+    total = 0
+    for file in folder.glob("*.safetensors"):
+        try:
+            with safe_open(file, "pt") as tensors:
+                shapes = [tensors.get_slice(name).get_shape() for name in tensors.keys()]  # noqa: SIM118
+        except (OSError, SafetensorError):
+            continue  # whoever loads it says what is wrong with it
+        total += sum(map(math.prod, shapes))
+    return total
+
+
+def available(on: torch.device) -> int:
+    """Free bytes on a device: of all GPUs together, or of this process's share of the memory."""
+    if on.type == "cuda":
+        return sum(torch.cuda.mem_get_info(i)[0] for i in range(torch.cuda.device_count()))
+    free = psutil.virtual_memory().available
+    try:  # a container may have less than the machine
+        most = (CGROUP / "memory.max").read_text().strip()
+        if most != "max":
+            free = min(free, int(most) - int((CGROUP / "memory.current").read_text()))
+    except (OSError, ValueError):
+        pass
+    return max(0, free)
+
+
+def check_fit(name: str, numbers: int, on: torch.device, as_: torch.dtype | None) -> None:
+    """Compare what the weights need with what is free.
+
+    Args:
+        name: of the pair, for the sentence.
+        numbers: that the weights have.
+        as_: dtype they will have; None is bfloat16 on CUDA, float32 elsewhere.
+
+    Raises:
+        RheoError: they do not fit; both numbers are in the sentence.
+    """
+    if os.getenv("SPACES_ZERO_GPU"):  # its GPU is lent later and cannot be asked now
+        return
+    as_ = as_ or (torch.bfloat16 if on.type == "cuda" else torch.float32)
+    need, free = numbers * as_.itemsize, available(on)
+    if need > _HEADROOM * free:
+        shown = str(as_).removeprefix("torch.")
+        raise RheoError(
+            f"{name} needs about {need / GB:.1f} GB in {shown} and this machine has "
+            f"{free / GB:.1f} GB free on {on.type}: choose a smaller pair; {STILL_WORKS}."
+        )

@@ -1,0 +1,120 @@
+"""Pretrained causal LMs: loading them, and refusing what a tree mask would get wrong."""
+
+import os
+
+import torch
+from safetensors import SafetensorError
+from torch import nn
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+
+from rheo.errors import RheoError
+
+_HEADROOM = 0.85  # of a GPU's free memory may be weights; the rest is cache and activations
+
+
+def load_pretrained(
+    folder_or_id: str,
+    device: str | torch.device,
+    dtype: torch.dtype | None,
+    attn: str,
+    token: str | None,
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """See `Target.load`. Safetensors weights only, and no code of the model's."""
+    device = torch.device(device)
+    if dtype is None:
+        dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
+    access = {"token": token, "trust_remote_code": False}
+    # A ZeroGPU Space lends its GPU later and pretends until then, to one thread only: transformers
+    # places weights from threads of its own, so they are moved there afterwards, from this one.
+    later = bool(os.getenv("SPACES_ZERO_GPU"))
+    try:
+        config = AutoConfig.from_pretrained(folder_or_id, **access)
+        tokenizer = AutoTokenizer.from_pretrained(folder_or_id, **access)
+        model = AutoModelForCausalLM.from_pretrained(
+            folder_or_id,
+            config=config,
+            dtype=dtype,
+            attn_implementation=attn,
+            use_safetensors=True,
+            device_map=_places(config, dtype, torch.device("cpu") if later else device),
+            **access,
+        )
+    except torch.OutOfMemoryError:
+        raise
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        reason = str(error).strip().split("\n")[0].rstrip(".")
+        raise RheoError(
+            f"The target {folder_or_id} could not be loaded ({reason}); recorded runs still play, "
+            "and a folder with config.json, a tokenizer and .safetensors weights works offline."
+        ) from error
+    return model.to(device) if later else model, tokenizer
+
+
+def _places(config: PreTrainedConfig, dtype: torch.dtype, device: torch.device) -> str | dict:
+    """One device for all weights, or transformers' own spread over all GPUs."""
+    return "auto" if too_large(config, dtype, device) else {"": device}
+
+
+def check_supported(model: PreTrainedModel) -> None:
+    """Refuses by name what a tree mask over one full cache would get wrong.
+
+    Raises:
+        RheoError: another layout than decoder.layers and decoder.norm, an attention kernel that
+            takes no mask, sliding windows or other layer kinds, RoPE that changes with the length.
+    """
+    config = model.config.get_text_config()
+    decoder = model.get_decoder()
+    kinds = set(getattr(config, "layer_types", None) or ()) - {"full_attention"}
+    window = getattr(config, "sliding_window", None)
+    # A window as long as the context never hides a row.
+    if window is None or window >= config.max_position_embeddings:
+        window = None
+        kinds -= {"sliding_attention"}
+    rope = (getattr(config, "rope_parameters", None) or {}).get("rope_type", "default")
+    if not (hasattr(decoder, "layers") and hasattr(decoder, "norm")):
+        reason = "its layers are not laid out as in Llama"
+    elif config._attn_implementation not in ("sdpa", "eager"):
+        reason = f"its attention is {config._attn_implementation!r}, which takes no tree mask"
+    elif window or kinds:
+        reason = f"it has {', '.join(sorted(kinds)) or 'sliding_attention'} layers"
+    elif rope in ("dynamic", "longrope"):
+        reason = f"its rotary embedding ({rope}) changes with the length"
+    else:
+        return
+    raise RheoError(
+        f"{type(model).__name__} cannot be a target because {reason}; Llama, Qwen2, Qwen3 and "
+        "Mistral models with full attention (sdpa or eager) work."
+    )
+
+
+def eos_ids(model: PreTrainedModel) -> frozenset[int]:
+    """All end-of-sequence ids of the generation config and of the config."""
+    found: set[int] = set()
+    for config in (model.generation_config, model.config.get_text_config()):
+        ids = getattr(config, "eos_token_id", None)
+        found |= {ids} if isinstance(ids, int) else set(ids or ())
+    return frozenset(found)
+
+
+def execution_device(module: nn.Module) -> torch.device:
+    """Where a module computes: its weights' device, or where accelerate sends them."""
+    hook = getattr(module, "_hf_hook", None)
+    device = getattr(hook, "execution_device", None)
+    return torch.device(device) if device is not None else next(module.parameters()).device
+
+
+def too_large(config: PreTrainedConfig, dtype: torch.dtype, device: torch.device) -> bool:
+    """Whether the weights would fill more of this GPU than the cache can spare. False on a CPU."""
+    if device.type != "cuda":
+        return False
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config)
+    size = sum(weight.numel() for weight in model.parameters()) * dtype.itemsize
+    return size > _HEADROOM * torch.cuda.mem_get_info(device)[0]

@@ -1,0 +1,305 @@
+"""The target: a Hugging Face causal LM with its own cache, a tree mask and feature taps."""
+
+import inspect
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from rheo.errors import RheoError
+from rheo.models.target.cuda_graphs import Graphs
+from rheo.models.target.detokenizer import TokenText
+from rheo.models.target.kv_cache import BUCKET, KVCache
+from rheo.models.target.pretrained import (
+    check_supported,
+    eos_ids,
+    execution_device,
+    load_pretrained,
+)
+
+_CHUNK = 512  # prompt rows a forward pass takes, so that memory does not grow with the prompt
+
+
+class Target:
+    """A decoder-only causal LM (Llama, Qwen2, Qwen3, Mistral families) that verifies trees.
+
+    `verify` runs the rows of a tree behind the committed text; `commit` keeps the accepted ones.
+    Everything runs in inference mode: clone a result before training on it. One thread at a time.
+
+    Args:
+        model: any such model, in eval mode, with `sdpa` or `eager` attention.
+        tokenizer: its tokenizer; None if only ids are used.
+        feature_layers: hidden states to return, as Hugging Face counts them: i is the input of
+            layer i, and the number of layers is the last layer's output before the final norm.
+        mask_kind: "additive" (0 or the dtype's minimum) or "bool". `eager` adds its mask, where a
+            bool one would be silently wrong, and always gets the additive one.
+        bucket: columns that masked calls are rounded up to; default 256 on CUDA, 1 on a CPU.
+
+    Raises:
+        RheoError: the architecture cannot be verified with a tree mask; the sentence names why.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase | None,
+        feature_layers: Sequence[int] | None = None,
+        mask_kind: str = "additive",
+        bucket: int | None = None,
+    ) -> None:
+        self.model, self.tokenizer, self.mask_kind = model.eval(), tokenizer, mask_kind
+        config = model.config.get_text_config()
+        check_supported(model)
+        self._decoder = model.get_decoder()
+        self.embeddings: Tensor = model.get_input_embeddings().weight  # (V, d)
+        self.vocab_size: int = model.get_output_embeddings().weight.shape[0]
+        self.hidden_size: int = config.hidden_size
+        self.layers: int = config.num_hidden_layers
+        self.context: int = config.max_position_embeddings
+        self.eos_ids = eos_ids(model)
+        self.dtype: torch.dtype = model.dtype
+        places = [execution_device(layer) for layer in self._decoder.layers]
+        self.device = execution_device(model.get_input_embeddings())
+        # transformers renamed the argument in 5.24; the old name only warns until 5.40
+        names = inspect.signature(model.forward).parameters
+        self._cache_name = "cache" if "cache" in names else "past_key_values"
+        width = getattr(config, "head_dim", None) or self.hidden_size // config.num_attention_heads
+        if bucket is None:
+            bucket = BUCKET if self.device.type == "cuda" else 1
+        self.cache = KVCache(places, config.num_key_value_heads, width, self.dtype, bucket)
+        self.graphs = Graphs(self._tree_step, self.device) if len(set(places)) == 1 else None
+        self._captured: dict[int, Tensor] = {}
+        self._hooks: list[torch.utils.hooks.RemovableHandle] = []
+        self.tap(feature_layers or ())
+        self._text = TokenText(tokenizer) if tokenizer is not None else None
+
+    @classmethod
+    def load(
+        cls,
+        folder_or_id: str,
+        *,
+        device: str | torch.device = "cpu",
+        dtype: torch.dtype | None = None,
+        feature_layers: Sequence[int] | None = None,
+        attn: str = "sdpa",
+        token: str | None = None,
+    ) -> "Target":
+        """Loads a model folder or Hub id; weights from safetensors only, no code of the model's.
+
+        Args:
+            device: where it runs; weights that do not fit one GPU are spread over all of them.
+            dtype: default bfloat16 on CUDA, float32 on a CPU.
+            attn: "sdpa" or "eager".
+            token: of the Hub, for gated models.
+
+        Raises:
+            RheoError: nothing loadable there, no safetensors, or an unsupported architecture.
+        """
+        model, tokenizer = load_pretrained(folder_or_id, device, dtype, attn, token)
+        return cls(model, tokenizer, feature_layers)
+
+    def _tap(self, index: int) -> torch.utils.hooks.RemovableHandle:
+        """A pre-hook that keeps hidden state `index`: (1, n, d), the input of that layer."""
+        if not 0 <= index <= self.layers:
+            raise RheoError(
+                f"Feature layer {index} does not exist: this target has 0 to {self.layers}."
+            )
+
+        def keep(module: nn.Module, args: tuple, kwargs: dict) -> None:
+            self._captured[index] = args[0] if args else kwargs["hidden_states"]
+
+        last = index == self.layers
+        module = self._decoder.norm if last else self._decoder.layers[index]
+        return module.register_forward_pre_hook(keep, with_kwargs=True)
+
+    def tap(self, feature_layers: Sequence[int]) -> None:
+        """Return these hidden states from now on, in this order, instead of the former ones."""
+        self.close()
+        self._forget_graphs()  # they return the former ones
+        self.feature_layers = tuple(feature_layers)
+        self._hooks = [self._tap(index) for index in self.feature_layers]
+
+    def close(self) -> None:
+        """Takes the taps off the model."""
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks = []
+
+    @property
+    def length(self) -> int:
+        """Committed rows."""
+        return self.cache.length
+
+    @torch.inference_mode()
+    def reset(self, capacity: int) -> None:
+        """Forgets everything; room for `capacity` rows, scratch included."""
+        before = self.cache.capacity
+        self.cache.reserve(capacity)
+        if self.cache.capacity != before:
+            self._forget_graphs()  # they write into the former buffers
+
+    def _forget_graphs(self) -> None:
+        if self.graphs is not None:
+            self.graphs.clear()
+
+    def drop(self) -> None:
+        """Forgets the scratch rows."""
+        self.cache.drop()
+
+    @torch.inference_mode()
+    def commit(self, rows: Tensor) -> None:
+        """Keeps scratch rows `rows` (a,), in order, behind the committed ones; drops others."""
+        self.cache.commit(rows)
+
+    @torch.inference_mode()
+    def prefill(self, ids: Tensor, chunk: int = _CHUNK) -> tuple[Tensor, Tensor | None]:
+        """Commits `ids` (P,), P >= 1, behind what is committed.
+
+        Returns:
+            The last row's logits (V,), and all rows' features (P, taps * d) or None.
+        """
+        self.cache.drop()
+        features = []
+        for part in ids.split(chunk):
+            start, rows = self.cache.length, part.numel()
+            positions = torch.arange(start, start + rows, device=self.device)
+            logits, taken = self._forward(part, positions, None, logits_to_keep=1)
+            self.cache.keep(rows)
+            features.append(taken)
+        return logits[-1], torch.cat(features) if self.feature_layers else None
+
+    @torch.inference_mode()
+    def verify(
+        self, tokens: Tensor, positions: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        """One pass over a tree behind the committed rows; the former scratch is dropped.
+
+        Args:
+            tokens: (n,) int64.
+            positions: (n,) int64; a node's is `length` + its depth, the root's depth being 0.
+            mask: (n, n) bool, row attends column: a node's ancestors and itself. None is a chain.
+                One row needs none. Every row also sees every committed row.
+
+        Returns:
+            Logits (n, V) in the model's dtype, and features (n, taps * d) or None.
+
+        Raises:
+            ValueError: `reset` reserved too few rows.
+        """
+        self.cache.drop()
+        logits, features = self._forward(tokens, positions, mask)
+        self.cache.end(tokens.numel())
+        return logits, features
+
+    @torch.inference_mode()
+    def grow(self, tokens: Tensor, positions: Tensor, mask: Tensor) -> Tensor:
+        """Like `verify`, but behind the s scratch rows already there: a tree level by level.
+
+        Args:
+            tokens, positions: (n,) int64.
+            mask: (n, s + n) bool over the scratch rows and the new ones.
+
+        Returns:
+            Logits (n, V) of the new rows.
+        """
+        logits, _ = self._forward(tokens, positions, mask)
+        self.cache.end(tokens.numel())
+        return logits
+
+    def _forward(
+        self, tokens: Tensor, positions: Tensor, mask: Tensor | None, logits_to_keep: int = 0
+    ) -> tuple[Tensor, Tensor | None]:
+        """Logits (n or kept, V) and features; the rows are written behind the filled ones."""
+        rows = tokens.numel()
+        if mask is None and rows > 1 and self.cache.filled:
+            mask = torch.ones(rows, rows, dtype=torch.bool, device=self.device).tril()
+        # A lone row sees all there is: without a mask it keeps the fast kernels. So does a first
+        # chunk, which transformers runs as plain causal attention.
+        masked = mask is not None and not (rows == 1 and not self.cache.scratch)
+        columns = self.cache.begin(rows, masked)
+        spread = self._spread(mask, columns) if masked else None
+        if masked and not logits_to_keep and self.graphs is not None and self.graphs.capture:
+            logits, *features = self.graphs(tokens, positions, spread, self.cache.places())
+            return logits, features[0] if features else None
+        logits = self._call(tokens, positions, spread, logits_to_keep)
+        return logits, self._take_features()
+
+    def _tree_step(
+        self, tokens: Tensor, positions: Tensor, spread: Tensor, slots: Tensor
+    ) -> tuple[Tensor, ...]:
+        """A masked pass for `Graphs`: all that changes from call to call is in a tensor."""
+        self.cache.write_at(slots)
+        logits, features = self._call(tokens, positions, spread), self._take_features()
+        return (logits,) if features is None else (logits, features)
+
+    def _call(
+        self, tokens: Tensor, positions: Tensor, spread: Tensor | None, logits_to_keep: int = 0
+    ) -> Tensor:
+        """The model itself: logits (n or kept, V)."""
+        output = self.model(
+            input_ids=tokens[None],  # (1, n)
+            attention_mask=spread,
+            position_ids=positions[None],  # (1, n)
+            use_cache=True,
+            logits_to_keep=logits_to_keep,
+            **{self._cache_name: self.cache},
+        )
+        return output.logits[0]
+
+    def _spread(self, mask: Tensor, columns: int) -> Tensor:
+        """The tree's mask (n, s + n) over all columns, committed ones seen: (1, 1, n, columns)."""
+        n, width = mask.shape
+        start = self.cache.length
+        seen = torch.zeros(n, columns, dtype=torch.bool, device=self.device)
+        seen[:, :start] = True
+        seen[:, start : start + width] = mask
+        if self.mask_kind == "bool" and self.model.config._attn_implementation == "sdpa":
+            return seen[None, None]
+        bias = torch.zeros(n, columns, dtype=self.dtype, device=self.device)
+        return bias.masked_fill_(~seen, torch.finfo(self.dtype).min)[None, None]
+
+    def _take_features(self) -> Tensor | None:
+        """Features of this call's rows (n, taps * d), in the order of `feature_layers`."""
+        if not self.feature_layers:
+            return None
+        parts = [self._captured[index][0].to(self.device) for index in self.feature_layers]
+        self._captured.clear()
+        return torch.cat(parts, dim=-1)
+
+    def encode(self, prompt: str, raw: bool = False) -> list[int]:
+        """Ids of a prompt: one user turn of the chat template, up to where the answer starts.
+
+        Without a template, or `raw`, the plain text, with the BOS where the tokenizer adds one.
+        Thinking is switched off in templates that know the switch.
+
+        Raises:
+            RheoError: the prompt has no tokens, or is no Unicode text.
+        """
+        try:
+            prompt.encode()
+        except UnicodeEncodeError:
+            raise RheoError("The prompt is not valid Unicode text: type it again.") from None
+        if raw or not self.tokenizer.chat_template:
+            ids = self.tokenizer(prompt)["input_ids"]
+        else:
+            knows = "enable_thinking" in self.tokenizer.get_chat_template()
+            ids = self.tokenizer.apply_chat_template(
+                [{"role": "user", "content": prompt}],
+                add_generation_prompt=True,
+                return_dict=False,
+                **({"enable_thinking": False} if knows else {}),
+            )
+        if not ids:
+            raise RheoError("The prompt is empty: type at least one character.")
+        return list(ids)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Text of ids, special tokens left out."""
+        return self.tokenizer.decode(
+            ids, skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
+
+    def token_text(self, token: int) -> str:
+        """The exact display text of one token; see `rheo.models.target.detokenizer.TokenText`."""
+        return self._text(token)

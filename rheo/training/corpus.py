@@ -1,0 +1,178 @@
+"""A corpus that the target writes itself (`python -m rheo corpus`): answers, and their states."""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from rheo.errors import RheoError
+from rheo.models.hub.catalogue import ASSETS
+from rheo.models.target.target import Target
+from rheo.training.batch_generate import answer
+from rheo.training.corpus_files import States, Text, write
+
+PROMPTS = ASSETS / "prompts" / "corpus"
+TEMPERATURES = (1.0, 0.7, 1.0, 0.0, 1.0, 0.7, 1.0, 0.7, 1.0, 0.0)  # 5 : 3 : 2
+ABOUT = "corpus.json"
+
+_Report = Callable[[str], None]
+
+
+def head_layers(target: Target) -> tuple[int, int, int]:
+    """The hidden states that a SafeAILab head of this target reads."""
+    n = target.layers
+    return 2, n // 2, n - 3
+
+
+@torch.inference_mode()
+def states(target: Target, text: Text) -> States:
+    """What the target thinks at every token of a text, in one pass.
+
+    The target must tap its `head_layers` and then the input of its final norm, index `layers`.
+    """
+    target.reset(len(text.tokens))
+    _, tapped = target.prefill(text.tokens.to(target.device))
+    features, top = tapped.split([3 * target.hidden_size, target.hidden_size], dim=-1)
+    return States(features, target.model.get_decoder().norm(top))
+
+
+def generate(
+    target: Target,
+    prompts: Sequence[str],
+    folder: Path,
+    *,
+    passes: int = 1,
+    max_new: int = 240,
+    batch: int = 64,
+    seed: int = 0,
+    name: str = "target",
+    report: _Report = print,
+) -> None:
+    """Write a corpus, or what is missing of it, one shard a batch of prompts.
+
+    Each pass answers every prompt once, at a temperature that goes round with the pass, in an
+    order drawn anew. A shard depends on the arguments and its number alone, so a job that was
+    stopped goes on where it was and ends with the same texts on the same machine.
+
+    Raises:
+        RheoError: `folder` holds a corpus made with other arguments.
+    """
+    starts = [(p, start) for p in range(passes) for start in range(0, len(prompts), batch)]
+
+    def make(number: int) -> list[Text]:
+        generator = torch.Generator().manual_seed(seed * 1_000_003 + number)
+        chosen = _turn(target, prompts, *starts[number], batch, seed)
+        return answer(target, *zip(*chosen, strict=True), max_new, generator)
+
+    about = {"passes": passes, "max_new": max_new, "batch": batch, "seed": seed}
+    about["prompts"] = _digest("\n".join(prompts).encode())
+    _fill(target, folder, len(starts), make, about, name, report)
+
+
+def take_in(
+    target: Target,
+    texts: Sequence[Text],
+    folder: Path,
+    *,
+    batch: int = 64,
+    name: str = "target",
+    report: _Report = print,
+) -> None:
+    """Write a corpus of texts that the target wrote before; otherwise like `generate`."""
+    shards = [texts[start : start + batch] for start in range(0, len(texts), batch)]
+    digest = _digest(torch.cat([text.tokens for text in texts]).numpy().tobytes())
+    about = {"batch": batch, "texts": digest}
+    _fill(target, folder, len(shards), shards.__getitem__, about, name, report)
+
+
+def read_texts(path: Path) -> list[Text]:
+    """Texts of an .npz file: tokens of all of them, prompt_len, total_len and temperature of each.
+
+    Raises:
+        RheoError: not such a file.
+    """
+    try:
+        with np.load(path) as arrays:
+            tokens = torch.from_numpy(arrays["tokens"].astype(np.int64))
+            each = [arrays[key].tolist() for key in ("prompt_len", "temperature")]
+            parts = tokens.split(arrays["total_len"].tolist())
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise RheoError(
+            f"{path} is no file of texts ({error}); it needs the arrays tokens, prompt_len, "
+            "total_len and temperature."
+        ) from error
+    return [Text(*fields) for fields in zip(parts, *each, strict=True)]
+
+
+def _fill(
+    target: Target,
+    folder: Path,
+    count: int,
+    make: Callable[[int], Sequence[Text]],
+    about: dict,
+    name: str,
+    report: _Report,
+) -> None:
+    """The shards that are missing, each made by its number."""
+    layers = head_layers(target)
+    _claim(folder, {"target": name, "layers": list(layers), **about})
+    target.tap((*layers, target.layers))
+    missing = [number for number in range(count) if not _shard(folder, number).exists()]
+    start, tokens = time.monotonic(), 0
+    for done, number in enumerate(missing, start=1):
+        texts = make(number)
+        found = [states(target, text) for text in texts]
+        write(_shard(folder, number), texts, found, {"target": name, "layers": str(list(layers))})
+        tokens += sum(len(text.answer) for text in texts)
+        seconds = time.monotonic() - start
+        left = seconds / done * (len(missing) - done)
+        report(
+            f"shard {number + 1} of {count}: {tokens} tokens so far, "
+            f"{tokens / seconds:.0f} a second, about {_minutes(left)} left"
+        )
+
+
+def _turn(
+    target: Target, prompts: Sequence[str], number: int, start: int, batch: int, seed: int
+) -> list[tuple[list[int], float]]:
+    """Ids and temperature of the prompts of one shard of pass `number`."""
+    generator = torch.Generator().manual_seed(seed * 1_000_003 + 500_009 + number)
+    order = torch.randperm(len(prompts), generator=generator).tolist()
+    return [
+        (target.encode(prompts[i]), TEMPERATURES[(i + number) % len(TEMPERATURES)])
+        for i in order[start : start + batch]
+    ]
+
+
+def _claim(folder: Path, about: dict) -> None:
+    """Note in the folder what it is made from; refuse one that was made from something else."""
+    path = folder / ABOUT
+    if path.exists():
+        if json.loads(path.read_text(encoding="utf-8")) != about:
+            raise RheoError(
+                f"{folder} holds a corpus made with other prompts or settings; go on with the "
+                f"settings in its {ABOUT}, or choose another folder."
+            )
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+
+def _shard(folder: Path, number: int) -> Path:
+    return folder / f"shard-{number:05d}.safetensors"
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _minutes(seconds: float) -> str:
+    """
+    >>> _minutes(42), _minutes(4000)
+    ('42 s', '67 min')
+    """
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"

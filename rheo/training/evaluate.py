@@ -1,0 +1,80 @@
+"""How well a head drafts texts it never saw: per depth, against the target's law at T = 1."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from rheo.training.batches import Batch, collate
+from rheo.training.corpus_files import States, Text
+from rheo.training.unrolled_head import UnrolledHead
+
+
+@dataclass(frozen=True)
+class Score:
+    """Means over the slots of one depth, 1 being right below the root.
+
+    `overlap` is sum(min(p, q)) with p the target's softmax at T = 1 over its full vocabulary and q
+    the head's softmax over the draft vocabulary: the probability that a token drawn from q is
+    accepted. `agreement` is how often both have the same favourite.
+    """
+
+    depth: int
+    overlap: float
+    agreement: float
+    slots: int
+
+
+class HeldOut:
+    """Texts kept for evaluation with the target's law at every slot, worked out once.
+
+    Args:
+        texts, states: of the same texts; float32 states where the figures are to be exact.
+        lm_head: (V, dt) the target's output matrix.
+        target_ids: (Vd,) of the head, None where both vocabularies are one.
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[Text],
+        states: Sequence[States],
+        lm_head: Tensor,
+        target_ids: Tensor | None,
+    ) -> None:
+        self.batches = [
+            collate([text], [state], lm_head.device)
+            for text, state in zip(texts, states, strict=True)
+            if len(text.tokens) > max(2, text.prompt + 1)
+        ]
+        laws = [_law(batch, lm_head.float(), target_ids) for batch in self.batches]
+        self.shares, self.favourites = zip(*laws, strict=True)
+
+    @torch.inference_mode()
+    def score(self, head: UnrolledHead, steps: int) -> list[Score]:
+        """The head's figures at depths 1 to `steps`, in float32."""
+        shared, agreed, count = torch.zeros(3, steps, device=self.favourites[0].device)
+        for batch, p, favourite in zip(self.batches, self.shares, self.favourites, strict=True):
+            outputs = head.unroll(batch.tokens, batch.features.float(), steps)[:, 0]  # (K, S, d)
+            learning = batch.learning(steps)[:, 0]  # (K, S)
+            slots = slice(int(batch.first), int(batch.stop))  # of the rows in p
+            for k in range(steps):
+                q = (outputs[k, slots] @ head.weights["lm_head"]).softmax(-1)
+                best = q.argmax(-1)
+                best = best if head.target_ids is None else head.target_ids[best]
+                counted = learning[k, slots]
+                shared[k] += torch.minimum(p, q).sum(-1)[counted].sum()
+                agreed[k] += (best == favourite)[counted].sum()
+                count[k] += counted.sum()
+        means = zip(
+            (shared / count).tolist(), (agreed / count).tolist(), count.tolist(), strict=True
+        )
+        return [Score(k + 1, a, b, int(c)) for k, (a, b, c) in enumerate(means)]
+
+
+@torch.inference_mode()
+def _law(batch: Batch, lm_head: Tensor, target_ids: Tensor | None) -> tuple[Tensor, Tensor]:
+    """At the learning slots (r,): p at the draft ids (r, Vd), and the target's favourite (r,)."""
+    last = batch.last[0, int(batch.first) : int(batch.stop)].float()
+    p = (last @ lm_head.T).softmax(-1)  # (r, V)
+    return p if target_ids is None else p[:, target_ids], p.argmax(-1)

@@ -1,0 +1,168 @@
+"""One run of training, from a corpus to a head on disk, with a log that can be plotted."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+
+from rheo.errors import RheoError
+from rheo.models.draft.checkpoints import read
+from rheo.models.target.target import Target
+from rheo.training.corpus import head_layers, states
+from rheo.training.corpus_files import Shard, Text, shards
+from rheo.training.evaluate import HeldOut
+from rheo.training.init_head import coverage, draft_vocabulary, newborn, save
+from rheo.training.trainer import CHECKPOINT, Recipe, Trainer
+from rheo.training.unrolled_head import UnrolledHead
+
+_HEAD, _LOG = "head", "log.jsonl"
+DEPTHS = 5  # that evaluations report
+EVERY = 10  # steps between two lines of progress
+
+_Report = Callable[[dict], None]
+
+
+def train(
+    target: Target,
+    corpus: Sequence[Path],
+    out: Path,
+    recipe: Recipe,
+    *,
+    init: Path | None = None,
+    draft_vocab: int = 8192,
+    held_out_tokens: int = 8000,
+    half: bool = False,
+    report: _Report = print,
+) -> Path:
+    """Train a head of `target`; goes on with the checkpoint in `out` if there is one.
+
+    Args:
+        corpus: folders that `rheo.training.corpus.generate` wrote.
+        init: a head to start from, in any public layout; None makes one from the target.
+        draft_vocab: of a new head: so many of the corpus's most frequent tokens.
+        held_out_tokens: how many of the held-out prompts' tokens are evaluated, at most.
+        half: matrix products in bfloat16.
+        report: called with every line that the log in `out` gets.
+
+    Returns:
+        The folder of the head, in the SafeAILab layout.
+
+    Raises:
+        RheoError: no corpus, one of other hidden states than the head reads, or a head that does
+            not fit the target.
+    """
+    log = _Log(out, report)
+    found = shards(corpus)
+    config, head = _start(target, found, init, draft_vocab, log)
+    _check_layers(found, head, target)
+    lm_head = target.model.get_output_embeddings().weight.detach()
+    trainer = Trainer(head, lm_head, list(corpus), recipe, half)
+    if (out / CHECKPOINT).exists():
+        trainer.resume(out / CHECKPOINT)
+    held = _held_out(target, found, held_out_tokens, head)
+    _evaluate(trainer, held, log)
+    _loop(trainer, held, out, log)
+    trainer.save(out / CHECKPOINT)
+    shared = head.embeddings.shape == target.embeddings.shape
+    shared = shared and torch.equal(head.embeddings, target.embeddings.float())
+    save(head, config, out / _HEAD, None if shared else head.embeddings)
+    return out / _HEAD
+
+
+def _loop(trainer: Trainer, held: HeldOut | None, out: Path, log: "_Log") -> None:
+    """All steps that are left."""
+    recipe, losses = trainer.recipe, []
+    start, first, before = time.monotonic(), trainer.step, trainer.tokens
+    for batch in trainer.batches():
+        if trainer.step >= recipe.steps:
+            return
+        losses.append(trainer.learn(batch))
+        if trainer.step % EVERY == 0 or trainer.step == recipe.steps:
+            seconds = time.monotonic() - start
+            left = seconds / (trainer.step - first) * (recipe.steps - trainer.step)
+            log(
+                step=trainer.step, tokens=trainer.tokens, loss=sum(losses) / len(losses),
+                tokens_per_s=(trainer.tokens - before) / seconds, minutes_left=left / 60,
+            )  # fmt: skip
+            losses.clear()
+        if trainer.step % recipe.checkpoint == 0:
+            trainer.save(out / CHECKPOINT)
+        if trainer.step % recipe.evaluate == 0 or trainer.step == recipe.steps:
+            _evaluate(trainer, held, log)
+
+
+def _start(
+    target: Target, found: Sequence[Shard], init: Path | None, size: int, log: "_Log"
+) -> tuple[dict, UnrolledHead]:
+    """The head before the first step and its config.json."""
+    answers = [text.answer for shard in found for text in shard.texts if not text.held_out]
+    if init is None:
+        size, ends = min(size, target.vocab_size), sorted(target.eos_ids)
+        ids, share = draft_vocabulary(answers, target.vocab_size, size, ends)
+        config, checkpoint = newborn(target.model, ids)
+    else:
+        checkpoint = read(init)
+        share = coverage(answers, target.vocab_size, checkpoint.target_ids)
+        # what the head computes is in there, whatever its layout: only the weights will change
+        config = json.loads((init / "config.json").read_text(encoding="utf-8"))
+    place = {"device": target.device, "dtype": torch.float32}
+    head = UnrolledHead(checkpoint, target.embeddings.float(), target.layers, **place)
+    log(draft_vocabulary=head.vocab_size, coverage=share)
+    return config, head
+
+
+def _check_layers(found: Sequence[Shard], head: UnrolledHead, target: Target) -> None:
+    """A corpus holds the hidden states of one choice of layers: those the head must read."""
+    stored = found[0].about.get("layers")
+    if stored != str(list(head.feature_layers)):
+        raise RheoError(
+            f"The corpus holds the hidden states {stored} and the head reads "
+            f"{list(head.feature_layers)}; make a corpus with this version, or start from a head "
+            "that reads those."
+        )
+
+
+def _held_out(
+    target: Target, found: Sequence[Shard], tokens: int, head: UnrolledHead
+) -> HeldOut | None:
+    """The first held-out texts of the corpus, their states anew in the target's dtype."""
+    target.tap((*head_layers(target), target.layers))
+    texts: list[Text] = []
+    for shard in found:
+        for text in shard.texts:
+            if text.held_out and len(text.answer) > 1 and tokens > 0:
+                texts.append(text)
+                tokens -= len(text.answer)
+    if not texts:
+        return None
+    lm_head = target.model.get_output_embeddings().weight
+    with torch.inference_mode():
+        known = [states(target, text) for text in texts]
+    return HeldOut(texts, known, lm_head, head.target_ids)
+
+
+def _evaluate(trainer: Trainer, held: HeldOut | None, log: "_Log") -> None:
+    if held is not None:
+        scores = held.score(trainer.head, DEPTHS)
+        log(
+            step=trainer.step, tokens=trainer.tokens,
+            overlap=[round(score.overlap, 4) for score in scores],
+            agreement=[round(score.agreement, 4) for score in scores],
+            slots=[score.slots for score in scores],
+        )  # fmt: skip
+
+
+class _Log:
+    """A file of JSON lines, each also reported."""
+
+    def __init__(self, out: Path, report: _Report) -> None:
+        out.mkdir(parents=True, exist_ok=True)
+        self.path, self.report = out / _LOG, report
+
+    def __call__(self, **line) -> None:
+        line = {k: round(x, 4) if isinstance(x, float) else x for k, x in line.items()}
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+        self.report(line)

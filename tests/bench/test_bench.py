@@ -1,0 +1,423 @@
+"""The bench: what it measures against forward passes, hand counts and the decoder itself."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from rheo.algorithm.strategies import TABLE
+from rheo.algorithm.uniforms import UniformSource
+from rheo.bench import expected_acceptance, throughput, vs_generate
+from rheo.bench.confidence import spawn
+from rheo.bench.contexts import Context, _cuts, contexts
+from rheo.bench.prompts import Prompt, read_prompts, shipped
+from rheo.cli import main
+from rheo.decoding.engine import Engine
+from rheo.decoding.loop import Decoding
+from rheo.errors import RheoError
+from rheo.models.draft.eagle3 import Eagle3
+from rheo.models.hub.catalogue import custom
+from rheo.models.target.target import Target
+from rheo.params import DecodeParams
+from tests.models.draft import heads
+from tests.tiny import byte_level_tokenizer, tiny_folder, tiny_model
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+PARAMS = DecodeParams(K=3, R=8, depth=3, S=20, seed=3, max_new_tokens=12)
+PROMPTS = [Prompt("odd" if i % 2 else "even", str(i), f"the {'h' * i} end") for i in range(5)]
+STRATEGIES = ("topk", "rheo-rrsw", "rheo")
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory) -> Engine:
+    """A tiny target, drafted by itself with a little noise on its weights."""
+    folder = tmp_path_factory.mktemp("pair")
+    target, draft = (tiny_folder(folder / name, seed=0) for name in ("target", "draft"))
+    weights = load_file(draft / "model.safetensors")
+    noise = torch.Generator().manual_seed(1)
+    for name, x in weights.items():
+        weights[name] = x + 0.02 * torch.randn(x.shape, generator=noise)
+    save_file(weights, draft / "model.safetensors", metadata={"format": "pt"})
+    return Engine.load(custom(str(target), str(draft)))
+
+
+@pytest.fixture(scope="module")
+def with_head(tmp_path_factory) -> SimpleNamespace:
+    """A tiny target of 30 layers with a random EAGLE-3 head: all that trees need of an engine."""
+    config, tensors = heads.random_head()
+    own = torch.randn(heads.V, heads.D, generator=torch.Generator().manual_seed(7))
+    folder = heads.write(
+        tmp_path_factory.mktemp("head"), config, tensors | {"embed_tokens.weight": own}
+    )
+    sizes = {"hidden_size": heads.DT, "num_attention_heads": 2, "num_key_value_heads": 1}
+    model = tiny_model(vocab=heads.V, num_hidden_layers=heads.LAYERS, **sizes)
+    target = Target(model, byte_level_tokenizer())
+    head = Eagle3.load(folder, target.embeddings, target.layers)
+    target.tap(head.feature_layers)
+    return SimpleNamespace(target=target, draft=head)
+
+
+def drawn(engine, ids: list[int], params: DecodeParams, blocks: list) -> expected_acceptance.Trees:
+    """Trees below a context, as `compare` draws them."""
+    target, ids = engine.target, torch.tensor(ids)
+    policy = TABLE[params.strategy].policy(params)
+    with torch.inference_mode():
+        target.reset(len(ids) + len(blocks) * (params.R + 1))
+        features = target.prefill(ids[:-1])[1]
+        return expected_acceptance._draw(engine, ids, features, params, policy, blocks)
+
+
+def worths(
+    trees: expected_acceptance.Trees, params: DecodeParams
+) -> list[expected_acceptance.Worth]:
+    row = TABLE[params.strategy]
+    with torch.inference_mode():
+        table = expected_acceptance._worth(trees, row.rule, row.policy(params), params.depth)
+    return [expected_acceptance.Worth(*line) for line in table.tolist()]
+
+
+def blocks_of(params: DecodeParams, count: int) -> list:
+    uniforms = UniformSource(params)
+    return [uniforms.block() for _ in range(count)]
+
+
+IDS = [5, 9, 17, 30, 8]
+
+
+@pytest.mark.parametrize("pair", ["engine", "with_head"])
+@pytest.mark.parametrize("strategy", ["topk", "rheo", "rheo-rrsw", "rheo-multi", "naive"])
+@pytest.mark.parametrize("T", [1.0, 0.0])
+def test_trees_side_by_side_are_the_decoders_own(pair, strategy, T, request):
+    """Each tree of a batch is worth what a decoder's first round with its uniforms says."""
+    engine = request.getfixturevalue(pair)
+    # a head's vocabulary of 10 cannot fill S = 20
+    params = replace(PARAMS, strategy=strategy, T=T, S=10, probes=2, m=1)
+    blocks = []
+    for seed in range(3):
+        uniforms = UniformSource(replace(params, seed=seed))
+        uniforms.one()  # the decoder's first token took it
+        blocks.append(uniforms.block())
+    for seed in range(3):
+        decoding = Decoding(engine.target, engine.draft, replace(params, seed=seed), IDS)
+        first = next(iter(decoding))
+        decoding.close()
+        ids = [*IDS, decoding.first.token]
+        found = worths(drawn(engine, ids, params, blocks), params)[seed]
+        assert found.accepted == pytest.approx(first.expected_accepted, abs=1e-6)
+
+
+@pytest.mark.parametrize("pair", ["engine", "with_head"])
+def test_a_prompts_contexts_share_a_prefill(pair, request):
+    """Judged one after the other they are worth what each is worth in a fresh cache."""
+    engine = request.getfixturevalue(pair)
+    params = replace(PARAMS, strategy="rheo", S=10)
+    text = [*IDS, 3, 3, 21, 30, 11, 6]
+    batch = [Context(PROMPTS[0], 4 + i, text[:n], n) for i, n in enumerate((6, 7, 11))]
+    groups = {expected_acceptance._trees_of(params): {"rheo": params}}
+    with torch.inference_mode():
+        together = list(expected_acceptance._judge(engine, batch, groups, 3))
+    for context, (worth, _) in zip(batch, together, strict=True):
+        blocks = blocks_of(replace(params, seed=spawn(params.seed, 2, context.index)), 3)
+        alone = worths(drawn(engine, context.ids, params, blocks), params)
+        mean = sum(w.accepted for w in alone) / 3
+        assert worth["rheo"].accepted == pytest.approx(mean, abs=1e-6)
+
+
+def path_products(engine, trees: expected_acceptance.Trees, ids: list[int], T: float) -> float:
+    """E[accepted] of a tree without probes: a plain forward pass, no cache, for every node."""
+    kept, total = trees.kept, 0.0
+    parents, tokens = kept.parent[0].tolist(), kept.token[0].tolist()
+    for row in range(1, len(tokens)):
+        path, at = [], row
+        while at:
+            path.append(tokens[at])
+            at = parents[at]
+        text = torch.tensor([[*ids, *reversed(path)]])
+        with torch.no_grad():
+            law = (engine.target.model(input_ids=text).logits[0].double() / T).softmax(-1)
+        product = 1.0
+        for place in range(len(ids), text.shape[1]):
+            product *= float(law[place - 1, text[0, place]])
+        total += product
+    return total
+
+
+@pytest.mark.parametrize("pair", ["engine", "with_head"])
+def test_topk_is_the_sum_of_path_products(pair, request):
+    engine = request.getfixturevalue(pair)
+    params = replace(PARAMS, strategy="topk", S=10, T=0.7)
+    trees = drawn(engine, IDS, params, blocks_of(params, 1))
+    truth = path_products(engine, trees, IDS, 0.7)
+    assert truth > 0.01
+    assert worths(trees, params)[0].accepted == pytest.approx(truth, abs=1e-5)
+    assert expected_acceptance.closed_form(trees.kept, trees.rows) == pytest.approx(truth, abs=1e-5)
+    # control: one node's row swapped for another's is noticed
+    wrong = trees.rows.logits.clone()
+    wrong[0, 0] = wrong[0, 1]
+    off = expected_acceptance.closed_form(trees.kept, trees.rows._replace(logits=wrong))
+    assert abs(off - truth) > 1e-3
+
+
+def test_first_acceptance_and_probe_shares_by_hand(engine):
+    """Against the decoder's own record of the round, node by node."""
+    params = replace(PARAMS, strategy="rheo")
+    decoding = engine.decode(IDS, params)
+    record = next(iter(decoding)).record()
+    decoding.close()
+    uniforms = UniformSource(params)
+    uniforms.one()
+    trees = drawn(engine, [*IDS, record.root], params, [uniforms.block()])
+    worth = worths(trees, params)[0]
+    reached = [1.0]
+    for node in record.nodes[1:]:
+        reached.append(reached[node.parent] * node.accept)
+    children = [n for n in record.nodes if n.depth == 1]
+    assert worth.first == pytest.approx(sum(n.accept for n in children), abs=1e-6)
+    pairs = list(zip(record.nodes, reached, strict=True))
+    assert worth.slots == pytest.approx(sum(x for n, x in pairs if n.expanded), abs=1e-6)
+    probes = [(n, x) for n, x in pairs if n.kind == "probe"]
+    assert worth.survived == pytest.approx(sum(reached[n.parent] for n, _ in probes), abs=1e-6)
+    assert worth.taken == pytest.approx(sum(x for _, x in probes), abs=1e-6)
+    covered = [n.coverage for n in record.nodes if n.expanded]
+    assert worth.coverage == pytest.approx(sum(covered) / len(covered), abs=1e-6)
+
+
+def test_rules_of_one_policy_share_trees_and_forward_passes(engine, monkeypatch):
+    calls = []
+    verify = engine.target.verify
+    monkeypatch.setattr(
+        engine.target, "verify", lambda *a: calls.append(a[0].numel()) or verify(*a)
+    )
+    expected_acceptance.compare(
+        engine, PROMPTS, replace(PARAMS, max_new_tokens=1), STRATEGIES, 2, 5
+    )
+    wide = sorted(n for n in calls if n > 1)
+    assert wide == sorted([9, 45] * 2)  # a context: topk's one tree, and five for both rules
+
+
+def test_compare_reports_means_and_paired_differences(engine):
+    found = expected_acceptance.compare(engine, PROMPTS, PARAMS, STRATEGIES, 9, 3)
+    assert (found["contexts"], found["draws"]) == (9, 3)
+    assert found["closed_form_gap"] < 1e-6
+    each = found["each"]
+    for name in STRATEGIES:
+        mean = sum(row[name] for row in each) / 9
+        assert found["strategies"][name]["expected_accepted"]["value"] == pytest.approx(mean)
+    pairs = {(d["of"], d["over"]): d for d in found["differences"]}
+    assert set(pairs) == {("rheo-rrsw", "topk"), ("rheo", "topk"), ("rheo", "rheo-rrsw")}
+    gains = torch.tensor([row["rheo"] - row["topk"] for row in each], dtype=torch.float64)
+    difference = pairs["rheo", "topk"]
+    half = 2.306004135204166 * float(gains.std()) / 3  # Student's t of 8 degrees of freedom
+    assert difference["value"] == pytest.approx(float(gains.mean()))
+    assert difference["high"] - difference["value"] == pytest.approx(half)
+    assert {row["suite"] for row in each} == set(found["suites"])
+    assert found["strategies"]["topk"]["probe_survival"] is None
+    assert 0 < found["strategies"]["rheo"]["probe_survival"] <= 1
+    json.dumps(found, allow_nan=False)
+
+
+def test_compare_repeats_with_its_seed(engine):
+    first, again = (
+        expected_acceptance.compare(engine, PROMPTS, PARAMS, ["rheo"], 4, 2) for _ in range(2)
+    )
+    other = expected_acceptance.compare(engine, PROMPTS, replace(PARAMS, seed=4), ["rheo"], 4, 2)
+    assert first == again != other
+
+
+def test_a_strategy_is_judged_alike_in_any_company(engine):
+    alone = expected_acceptance.compare(engine, PROMPTS, PARAMS, ["rheo"], 4, 2)
+    among = expected_acceptance.compare(engine, PROMPTS, PARAMS, ("naive", *STRATEGIES), 4, 2)
+    assert alone["strategies"]["rheo"] == among["strategies"]["rheo"]
+
+
+def test_a_sweep_is_each_value_alone_at_the_same_contexts(engine):
+    sweep = expected_acceptance.Sweep("m", [0, 2])
+    found = expected_acceptance.compare(
+        engine, PROMPTS, PARAMS, ("topk", "rheo"), 4, 2, sweep=sweep
+    )
+    alone = expected_acceptance.compare(
+        engine, PROMPTS, replace(PARAMS, m=2), ("topk", "rheo"), 4, 2
+    )
+    assert found["strategies"]["rheo m=2"] == alone["strategies"]["rheo"]
+    assert found["strategies"]["topk m=0"] == found["strategies"]["topk m=2"]
+    assert [(d["of"], d["over"]) for d in found["differences"]] == [
+        ("rheo m=0", "topk m=0"), ("rheo m=2", "topk m=2"),
+    ]  # fmt: skip
+    each = expected_acceptance.compare(engine, PROMPTS, PARAMS, ["rheo"], 4, 2, sweep=sweep)
+    assert [(d["of"], d["over"]) for d in each["differences"]] == [("rheo m=2", "rheo m=0")]
+
+
+def test_a_swept_temperature_keeps_the_contexts(engine):
+    sweep = expected_acceptance.Sweep("T", [0.5, PARAMS.T])
+    found = expected_acceptance.compare(engine, PROMPTS, PARAMS, ["rheo"], 4, 2, sweep=sweep)
+    alone = expected_acceptance.compare(engine, PROMPTS, PARAMS, ["rheo"], 4, 2)
+    assert found["strategies"][f"rheo T={PARAMS.T}"] == alone["strategies"]["rheo"]
+    assert found["strategies"]["rheo T=0.5"] != alone["strategies"]["rheo"]
+
+
+def test_autoregressive_has_nothing_to_expect(engine):
+    with pytest.raises(RheoError, match="draws no tree"):
+        expected_acceptance.compare(engine, PROMPTS, PARAMS, ["autoregressive"], 4, 2)
+
+
+def test_contexts_are_answers_of_the_target_cut_at_several_points(engine):
+    found = list(contexts(engine, PROMPTS, PARAMS, 11))
+    flat = [c for batch in found for c in batch]
+    assert [c.index for c in flat] == list(range(11))
+    for batch in found:
+        assert len({c.new for c in batch}) == len(batch)
+        longest = batch[-1].ids
+        for context in batch:
+            prompt = engine.target.encode(context.prompt.text)
+            assert context.ids == longest[: len(context.ids)]
+            assert context.ids[: len(prompt)] == prompt
+            assert len(context.ids) == len(prompt) + context.new
+    assert len(found) > 2
+
+
+def test_no_context_lies_behind_an_end_token(engine, monkeypatch):
+    ends = set(range(0, engine.target.vocab_size, 9))
+    monkeypatch.setattr(engine.target, "eos_ids", ends)
+    flat = [c for batch in contexts(engine, PROMPTS, PARAMS, 8) for c in batch]
+    assert flat
+    for context in flat:
+        assert not set(context.ids[-context.new :]) & ends
+
+
+def test_contexts_do_not_depend_on_draft_or_strategy(engine):
+    def ids(params):
+        return [c.ids for batch in contexts(engine, PROMPTS, params, 6) for c in batch]
+
+    same = replace(PARAMS, strategy="topk", m=0, S=None, R=4)
+    assert ids(PARAMS) == ids(same) != ids(replace(PARAMS, seed=9))
+
+
+@pytest.mark.parametrize("length", range(0, 9))
+def test_cuts_lie_inside(length):
+    cuts = _cuts(length, 4, np.random.default_rng(length))
+    assert cuts == sorted(set(cuts))
+    assert all(1 <= cut <= length for cut in cuts)
+    assert len(cuts) == min(length, 4) or 0 < len(cuts) <= 4
+
+
+def test_bench_runs_all_strategies_in_turns(engine, monkeypatch):
+    order = []
+    sample = throughput.sample
+
+    def noted(engine, prompt, params, raw):
+        order.append((prompt.id, params.strategy, params.seed))
+        return sample(engine, prompt, params, raw)
+
+    monkeypatch.setattr(throughput, "sample", noted)
+    names = ["autoregressive", "topk", "rheo"]
+    found = throughput.bench(engine, PROMPTS, PARAMS, names)
+    timed = order[len(names) :]
+    rows = [timed[i : i + 3] for i in range(0, len(timed), 3)]
+    assert [row[0][1] for row in rows] == [
+        "autoregressive",
+        "topk",
+        "rheo",
+        "autoregressive",
+        "topk",
+    ]
+    for row, prompt in zip(rows, PROMPTS, strict=True):
+        assert {name for _, name, _ in row} == set(names)
+        assert {i for i, *_ in row} == {prompt.id}
+        assert len({seed for *_, seed in row}) == 1  # paired
+    assert len({seed for *_, seed in timed}) == len(PROMPTS)  # but prompts are independent
+    plain = found["strategies"]["autoregressive"]
+    assert plain["tau"] == {"value": 1.0, "low": 1.0, "high": 1.0}
+    assert plain["ratio"] == {"value": 1.0, "low": 1.0, "high": 1.0}
+    assert plain["ms"]["draft"] == 0
+    json.dumps(found, allow_nan=False)
+
+
+def test_tau_is_counted_tokens_over_rounds(engine):
+    found = throughput.bench(engine, PROMPTS, PARAMS, ["rheo"])
+    runs = []
+    for i, prompt in enumerate(PROMPTS):
+        decoding = engine.decode(prompt.text, replace(PARAMS, seed=spawn(PARAMS.seed, 1, i)))
+        runs.append(list(decoding))
+    rounds = [r for run in runs for r in run]
+    rheo = found["strategies"]["rheo"]
+    assert rheo["tau"]["value"] == sum(r.counted for r in rounds) / len(rounds)
+    assert rheo["rounds"] == len(rounds)
+    mean = sum(r.expected_accepted for r in rounds) / len(rounds)
+    assert rheo["expected_accepted"] == pytest.approx(mean)
+    assert rheo["ratio"] is None  # nothing to compare with
+    ms = rheo["ms"]
+    assert rheo["outside_models"] == pytest.approx((ms["verify"] + ms["other"]) / ms["total"])
+    odd = [r for run, p in zip(runs, PROMPTS, strict=True) if p.suite == "odd" for r in run]
+    tau = found["suites"]["odd"]["rheo"]["tau"]["value"]
+    assert tau == sum(r.counted for r in odd) / len(odd)
+
+
+def sample_of(seconds: float) -> throughput.Sample:
+    ms = {"draft": 1.0, "target": 6.0, "verify": 2.0, "other": 1.0}
+    return throughput.Sample("s", 10, seconds, 4, 8, 3.2, ms)
+
+
+def test_ratio_is_the_median_of_ratios_by_prompt():
+    samples = {
+        "autoregressive": [sample_of(s) for s in (1.0, 2.0, 9.0)],
+        "rheo": [sample_of(s) for s in (0.5, 2.0, 3.0)],  # 2, 1 and 3 times as fast
+    }
+    rheo = throughput._summaries(samples, 0)["rheo"]
+    assert rheo["ratio"]["value"] == 2.0
+    assert rheo["tokens_per_s"] == pytest.approx(30 / 5.5)
+    assert rheo["tau"]["value"] == 2.0
+    assert rheo["ms"]["total"] == pytest.approx(2.5)
+    assert rheo["outside_models"] == pytest.approx(0.3)
+
+
+def test_generate_gives_the_same_greedy_ids(engine):
+    taps = engine.target.feature_layers
+    found = vs_generate.against_generate(engine, PROMPTS, PARAMS, 6)
+    assert len(found["pairs"]) == 6
+    assert all(pair["same_ids"] for pair in found["pairs"])
+    assert all(pair["ratio"] > 0 for pair in found["pairs"])
+    assert found["ratio"]["low"] <= found["ratio"]["value"] <= found["ratio"]["high"]
+    assert engine.target.feature_layers == taps
+
+
+def test_prompts_are_taken_in_turn_from_the_suites():
+    prompts = read_prompts(shipped(), 12)
+    assert len({p.suite for p in prompts[:6]}) == 6
+    assert len({(p.suite, p.id) for p in prompts}) == 12
+    assert all(isinstance(p.text, str) for p in prompts)  # of a conversation, its first turn
+
+
+@pytest.mark.parametrize(
+    "line", ["{", "[]", '{"suite": "a", "id": 1}', '{"suite": "a", "id": 1, "prompt": []}']
+)
+def test_a_bad_prompt_file_is_one_sentence(line, tmp_path):
+    path = tmp_path / "p.jsonl"
+    path.write_text('{"suite": "a", "id": 1, "prompt": "x"}\n' + line)
+    with pytest.raises(RheoError, match=r"^Line 2 of .*p\.jsonl"):
+        read_prompts([path])
+    with pytest.raises(RheoError, match="could not be read"):
+        read_prompts([tmp_path / "none.jsonl"])
+
+
+def test_the_command_prints_tables_or_json(engine, monkeypatch, capsys):
+    monkeypatch.setattr(main, "_engine", lambda args: engine)
+    small = ["--k", "3", "--nodes", "8", "--depth", "3", "--max-new-tokens", "6", "--limit", "3"]
+
+    def printed(*more: str) -> str:
+        assert main.main(["bench", *small, *more]) == 0
+        return capsys.readouterr().out
+
+    assert set(json.loads(printed("--json"))["strategies"]) == {"autoregressive", *STRATEGIES}
+    assert "rheo-rrsw" in printed("--strategies", "rheo-rrsw,topk")
+    trees = ["--contexts", "3", "--draws", "2"]
+    assert json.loads(printed("--expected", *trees, "--json"))["closed_form_gap"] < 1e-6
+    assert "rheo - rheo-rrsw" in printed("--expected", *trees)
+    assert "0.854" in printed("--ablation", "depth1", *trees)
+    assert "median ratio" in printed("--against-generate", "--repeats", "2")
+    assert "BIASED" in printed("--strategies", "naive")
+    assert main.main(["bench", "--strategies", "topk,greedy"]) == 2

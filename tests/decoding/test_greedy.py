@@ -1,0 +1,83 @@
+"""T = 0 on the embedded pair: each strategy writes what transformers' greedy decoding writes."""
+
+import functools
+import json
+
+import pytest
+import torch
+
+from rheo.algorithm.strategies import TABLE
+from rheo.decoding.engine import Engine
+from rheo.models.hub.catalogue import ASSETS, DEFAULT
+from rheo.params import DecodeParams
+
+pytestmark = pytest.mark.embedded
+GAP = 1e-4  # two logits closer than this may swap between one forward and another
+
+
+def own_prompts(count: int) -> list[str]:
+    """Of our own, some of every kind in turn."""
+    files = sorted((ASSETS / "prompts").glob("*.jsonl"))
+    kinds = [[json.loads(line)["prompt"] for line in f.read_text().splitlines()] for f in files]
+    mixed = [prompt for row in zip(*kinds, strict=False) for prompt in row]
+    return [p if isinstance(p, str) else p[0] for p in mixed[:count]]
+
+
+@pytest.fixture(scope="module")
+def engine(embedded_folder) -> Engine:
+    return Engine.load(DEFAULT)
+
+
+@pytest.fixture(scope="module")
+def greedy(engine):
+    """transformers' `generate`, float32: (prompt, new tokens) -> ids."""
+
+    @functools.cache
+    def generate(prompt: str, new: int) -> list[int]:
+        ids = torch.tensor([engine.target.encode(prompt)])
+        model = engine.target.model
+        made = model.generate(ids, max_new_tokens=new, do_sample=False, pad_token_id=2)
+        return made[0, ids.shape[1] :].tolist()
+
+    return generate
+
+
+def gap_at(engine: Engine, prompt: str, ours: list[int], theirs: list[int]) -> tuple[int, float]:
+    """Where two texts part, and how far apart the two tokens' logits are there."""
+    at = next(i for i, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b)
+    ids = torch.tensor([engine.target.encode(prompt) + theirs[:at]])
+    with torch.inference_mode():
+        logits = engine.target.model(ids, logits_to_keep=1).logits[0, -1]
+    return at, abs(float(logits[ours[at]] - logits[theirs[at]]))
+
+
+def check(engine: Engine, greedy, name: str, prompts: list[str], new: int, capsys) -> None:
+    """Equal ids; where they are not, two logits that a rounding swaps, listed."""
+    same = 0
+    for prompt in prompts:
+        theirs = greedy(prompt, new)
+        decoding = engine.decode(prompt, DecodeParams(strategy=name, T=0.0, max_new_tokens=new))
+        for _ in decoding:
+            pass
+        ours = [decoding.first.token, *(e.token for r in decoding.rounds for e in r.emitted)]
+        if ours == theirs:
+            same += 1
+            continue
+        at, gap = gap_at(engine, prompt, ours, theirs)
+        with capsys.disabled():
+            print(f"\n{name}: parts at token {at}, logit gap {gap:.2e}: {prompt[:60]!r}")
+        assert gap < GAP
+    with capsys.disabled():
+        print(f"\n{name}: {same} of {len(prompts)} texts equal, {new} tokens")
+    assert same >= 0.85 * len(prompts)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_greedy_text_is_that_of_transformers(engine, greedy, name: str, capsys) -> None:
+    check(engine, greedy, name, own_prompts(2), 24, capsys)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TABLE)
+def test_twenty_greedy_texts_are_those_of_transformers(engine, greedy, name: str, capsys) -> None:
+    check(engine, greedy, name, own_prompts(20), 64, capsys)

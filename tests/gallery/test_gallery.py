@@ -1,0 +1,184 @@
+"""The shipped gallery: every trace loads, adds up, and shows by its numbers what its note says."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from rheo.errors import RheoError
+from rheo.exact import what_if
+from rheo.gallery import criteria, record
+from rheo.params import STRATEGIES
+from rheo.trace.io import load
+from rheo.trace.schema import Round, Run
+from tests.trace.test_trace import by_hand
+
+TRACES = Path(__file__).parents[2] / "assets" / "traces"
+GROUPS = json.loads(record.SPEC.read_text(encoding="utf-8"))
+NAMES = [about["name"] for group in GROUPS for about in group["runs"]]
+LARGEST = 200_000  # bytes of a trace
+
+
+@pytest.fixture(scope="module")
+def runs() -> dict[str, Run]:
+    return {name: load(TRACES / f"{name}.json.gz") for name in NAMES}
+
+
+def test_the_index_is_complete():
+    index = criteria.read_index(TRACES)
+    assert [entry["name"] for entry in index] == NAMES
+    assert {path.name for path in TRACES.glob("*.json.gz")} == {f"{n}.json.gz" for n in NAMES}
+    for entry, about in zip(index, (r for g in GROUPS for r in g["runs"]), strict=True):
+        assert set(entry) == {"name", "title", "sentence", "round"}
+        assert (entry["title"], entry["sentence"]) == (about["title"], about["sentence"])
+
+
+def test_there_is_one_of_everything(runs):
+    assert len(runs) >= 8
+    assert {run.params["strategy"] for run in runs.values()} == set(STRATEGIES)
+    assert {0.0, 0.7, 1.0, 1.3} <= {run.params["T"] for run in runs.values()}
+    assert len({run.prompt for run in runs.values()}) >= 5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_trace_is_small(name):
+    assert (TRACES / f"{name}.json.gz").stat().st_size < LARGEST
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group["runs"][0]["name"])
+def test_every_note_is_proved_by_the_numbers(group, runs):
+    names = [about["name"] for about in group["runs"]]
+    index = {entry["name"]: entry for entry in criteria.read_index(TRACES)}
+    found = criteria.CRITERIA[group["wanted"]](lambda at: runs[names[at]])
+    assert found is not None
+    for about, one in zip(group["runs"], found, strict=True):
+        run = runs[about["name"]]
+        assert run.note == one.told(about["note"])
+        assert run.prompt == group["prompt"]
+        assert index[about["name"]]["round"] == one.round < len(run.rounds)
+    assert len({runs[name].params["seed"] for name in names}) == 1
+    first = {
+        (runs[n].first.token, runs[n].rounds[0].root, runs[n].rounds[0].uniforms.u2) for n in names
+    }
+    assert len(first) == 1  # one moment
+
+
+def test_rrsw_was_lucky_and_not_better(runs):
+    rrsw, rheo = (runs[name].rounds[0] for name in ("rrsw-luckier", "rrsw-luckier-rheo"))
+    assert rrsw.accepted > rheo.accepted and rrsw.expected_accepted < rheo.expected_accepted
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_rest_is_known_well_enough_for_any_temperature(name, runs):
+    run = runs[name]
+    nodes = [(r, v.node) for r in run.rounds for v in r.visits if v.ids] if run.params["T"] else []
+    for T in (0.5, 1.2, 2.0):
+        for r, node in nodes:
+            assert what_if.look(run, r, node, run.params["m"], T, run.params["K"]).error < 0.02
+
+
+def verdicts(round: Round, strategy: str) -> list[tuple[list[str], list[str]]]:
+    """(recomputed, recorded) of each visit."""
+    pairs = []
+    for i, visit in enumerate(round.visits):
+        u1, u2 = round.uniforms.u1[i], round.uniforms.u2[i]
+        recomputed = by_hand(visit, u1, u2, strategy == "rheo-rrsw")
+        pairs.append((recomputed, [step.verdict for step in visit.steps]))
+    return pairs
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_verdict_is_recomputed(name, runs):
+    run = runs[name]
+    text = "".join(run.tokens[e.token] for e in run.emissions())
+    assert run.rounds and text.startswith(run.text.rstrip("�")[:20])
+    for round in run.rounds:
+        for recomputed, recorded in verdicts(round, run.params["strategy"]):
+            assert recomputed == recorded
+        assert math.fsum(
+            math.prod(n.accept for n in path(round, i)) for i in range(1, len(round.nodes))
+        ) == pytest.approx(round.expected_accepted, abs=1e-6)
+
+
+def path(round: Round, i: int) -> list:
+    nodes = []
+    while i > 0:
+        nodes.append(round.nodes[i])
+        i = round.nodes[i].parent
+    return nodes
+
+
+def test_a_criterion_can_fail(runs):
+    assert criteria.probe_saves(lambda at: runs["one-hot-loses"]) is None
+    assert criteria.rrsw_luckier(lambda at: runs["rrsw-luckier"]) is None
+    assert criteria.naive_prunes(lambda at: runs["naive-rheo"]) is None
+    assert criteria.later_probe(lambda at: runs["arithmetic"]) is None
+
+
+# The search, with runs that are made up
+
+
+@pytest.fixture
+def spec(tmp_path) -> Path:
+    group = {"wanted": "longest", "prompt": "x", "seeds": 3, "params": {}}
+    about = {"title": "t", "sentence": "s", "note": "Round {round}: {accepted}.", "params": {}}
+    path = tmp_path / "gallery.json"
+    path.write_text(json.dumps([{**group, "runs": [{"name": n, **about}]} for n in ("a", "b")]))
+    return path
+
+
+@pytest.fixture
+def decoded(monkeypatch, runs) -> list[tuple[int, int | None]]:
+    """What was decoded, as (seed, rounds); seed 2 gives a run, the others give none."""
+    asked = []
+
+    def decode(engine, prompt, params, rounds):
+        asked.append((params.seed, rounds))
+        full = runs["arithmetic"]
+        return full if params.seed == 2 else SimpleNamespace(rounds=())
+
+    monkeypatch.setattr(record, "_decode", decode)
+    return asked
+
+
+def test_seeds_are_tried_in_turn_and_the_index_is_written(spec, decoded, tmp_path):
+    assert len(list(record.record(None, tmp_path, spec=spec))) == 2
+    assert [seed for seed, _ in decoded] == [0, 1, 2] * 2
+    assert [entry["name"] for entry in criteria.read_index(tmp_path)] == ["a", "b"]
+    assert load(tmp_path / "a.json.gz").note.startswith("Round ")
+
+
+def test_the_best_seed_is_kept_where_none_is_perfect(spec, decoded, tmp_path, monkeypatch):
+    def scored(at):
+        seed = at(0).params["seed"]
+        return [criteria.Found(0, {"accepted": seed}, score=seed / 10)]
+
+    def decode(engine, prompt, params, rounds):
+        decoded.append((params.seed, rounds))
+        return replace(runs_of["arithmetic"], params={"seed": params.seed})
+
+    runs_of = {"arithmetic": load(TRACES / "arithmetic.json.gz")}
+    monkeypatch.setattr(record, "_decode", decode)
+    monkeypatch.setitem(criteria.CRITERIA, "longest", scored)
+    list(record.record(None, tmp_path, "a", spec))
+    assert load(tmp_path / "a.json.gz").note == "Round 1: 2."
+    assert [seed for seed, _ in decoded] == [0, 1, 2]
+
+
+def test_one_run_alone_keeps_the_others_in_the_index(spec, decoded, tmp_path):
+    list(record.record(None, tmp_path, spec=spec))
+    before = (tmp_path / "a.json.gz").stat().st_mtime_ns
+    list(record.record(None, tmp_path, "b", spec))
+    assert [entry["name"] for entry in criteria.read_index(tmp_path)] == ["a", "b"]
+    assert (tmp_path / "a.json.gz").stat().st_mtime_ns == before
+
+
+def test_no_good_seed_and_no_such_name_are_one_sentence(spec, decoded, tmp_path):
+    with pytest.raises(RheoError, match="no run 'c': choose one of a, b"):
+        list(record.record(None, tmp_path, "c", spec))
+    spec.write_text(spec.read_text().replace('"seeds": 3', '"seeds": 2'))
+    with pytest.raises(RheoError, match="None of 2 seeds is good for a"):
+        list(record.record(None, tmp_path, spec=spec))

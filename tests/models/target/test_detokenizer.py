@@ -1,0 +1,92 @@
+"""Tokens as text: exact display of one, and a stream without half characters."""
+
+import random
+
+import pytest
+
+from rheo.models.target.detokenizer import REPLACEMENT, WINDOW, TextStream, TokenText
+from tests.tiny import byte_fallback_tokenizer, byte_level_tokenizer
+
+TEXTS = [
+    "the the cat,  two spaces\n\tand a tab ",
+    "naïve café — “quoted” … €5",
+    "日本語のテキスト 한국어 עברית",
+    "👩‍👩‍👧‍👦 family 🏳️‍🌈 flag e\u0301",
+    "",
+]
+
+
+def decoder(tokenizer):
+    return lambda ids: tokenizer.decode(
+        ids, skip_special_tokens=True, clean_up_tokenization_spaces=False
+    )
+
+
+def test_byte_level_tokens():
+    tokenizer = byte_level_tokenizer()
+    text = TokenText(tokenizer)
+    ids = tokenizer.encode("the the €é x\n")
+    shown = ["the", " the", " ", "⟨0xE2⟩⟨0x82⟩", "⟨0xAC⟩", "⟨0xC3⟩", "⟨0xA9⟩", " ", "x", "\n"]
+    assert [text(token) for token in ids] == shown
+    assert [text(token) for token in range(5)] == ["⟨s⟩", "⟨|end|⟩", "⟨/s⟩", "⟨|user|⟩", "⟨|bot|⟩"]
+    assert text(tokenizer.convert_tokens_to_ids("<think>")) == "<think>"
+    assert text(len(tokenizer) + 5) == f"⟨{len(tokenizer) + 5}⟩"
+
+
+def test_byte_fallback_tokens():
+    tokenizer = byte_fallback_tokenizer()
+    text = TokenText(tokenizer)
+    ids = tokenizer.encode("ab a€")
+    assert [text(token) for token in ids] == [" a", "b", " a", "⟨0xE2⟩", "⟨0x82⟩", "⟨0xAC⟩"]
+    assert text(tokenizer.convert_tokens_to_ids("<0x0A>")) == "\n"
+    assert text(0) == "⟨s⟩"
+
+
+@pytest.mark.parametrize("make", [byte_level_tokenizer, byte_fallback_tokenizer])
+def test_token_texts_and_bytes_of_a_text_join_to_it(make):
+    tokenizer = make()
+    text = TokenText(tokenizer)
+    for source in TEXTS:
+        ids = tokenizer.encode(source)
+        pieces = tokenizer.convert_ids_to_tokens(ids)
+        joined = b"".join(text._bytes(piece) for piece in pieces).decode()
+        assert joined.removeprefix(" ") == source.removeprefix(" ")
+
+
+@pytest.mark.parametrize("make", [byte_level_tokenizer, byte_fallback_tokenizer])
+@pytest.mark.parametrize("at_once", [1, 2, 5, WINDOW + 3])
+def test_stream_is_decode_and_never_half_a_character(make, at_once):
+    tokenizer = make()
+    decode = decoder(tokenizer)
+    for source in [*TEXTS, " ".join(TEXTS) * 5]:
+        ids = tokenizer.encode(source)
+        stream = TextStream(decode)
+        deltas = [stream.push(ids[i : i + at_once]) for i in range(0, len(ids), at_once)]
+        assert not any(REPLACEMENT in delta for delta in deltas)
+        assert stream.flush() == ""
+        assert "".join(deltas) == decode(ids) == source
+
+
+def test_without_the_hold_back_half_characters_would_show():
+    tokenizer = byte_level_tokenizer()
+    decode = decoder(tokenizer)
+    assert any(REPLACEMENT in decode([token]) for token in tokenizer.encode("€"))
+
+
+def test_stream_of_broken_bytes_is_still_decode():
+    tokenizer = byte_level_tokenizer()
+    decode = decoder(tokenizer)
+    generator = random.Random(0)
+    for _ in range(300):
+        ids = [generator.randrange(len(tokenizer)) for _ in range(generator.randrange(40))]
+        stream = TextStream(decode)
+        deltas = [stream.push([token]) for token in ids]
+        assert "".join(deltas) + stream.flush() == decode(ids)
+
+
+def test_a_held_back_character_comes_with_flush():
+    tokenizer = byte_level_tokenizer()
+    stream = TextStream(decoder(tokenizer))
+    half = tokenizer.encode("a€")[:-1]
+    assert [stream.push([token]) for token in half] == ["a", ""]
+    assert stream.flush() == REPLACEMENT

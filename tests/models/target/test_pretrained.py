@@ -1,0 +1,118 @@
+"""Loading a folder, and refusing by name what would be silently wrong."""
+
+import pytest
+import torch
+
+from rheo.errors import RheoError
+from rheo.models.target.target import Target
+from tests.tiny import END_OF_TURN, EOS, tiny_folder, tiny_model
+
+
+def test_a_folder_loads_as_it_was(tmp_path):
+    folder = tiny_folder(tmp_path, "qwen3")
+    target = Target.load(str(folder), feature_layers=[2, 4, 5])
+    assert (target.device.type, target.dtype) == ("cpu", torch.float32)
+    assert target.eos_ids == frozenset({EOS, END_OF_TURN})
+    assert target.vocab_size == 288 > len(target.tokenizer)
+    assert target.token_text(287) == "⟨287⟩"
+    ids = torch.tensor(target.encode("the cat"))
+    target.reset(64)
+    logits, features = target.prefill(ids)
+    same = tiny_model("qwen3", vocab=288)
+    with torch.no_grad():
+        assert torch.allclose(logits, same(input_ids=ids[None]).logits[0, -1], atol=1e-5)
+    assert features.shape == (len(ids), 3 * 32)
+
+
+def test_prompts(tmp_path):
+    target = Target.load(str(tiny_folder(tmp_path)))
+    tokenizer = target.tokenizer
+    chat = target.encode("the")
+    assert [target.token_text(token) for token in chat] == ["⟨|user|⟩", "the", "⟨|end|⟩", "⟨|bot|⟩"]
+    assert target.encode("the", raw=True) == tokenizer.encode("the") == chat[1:2]
+    assert target.decode([*chat, 2]) == "the"
+    with pytest.raises(RheoError, match="empty"):
+        target.encode("", raw=True)
+    tokenizer.chat_template = None
+    assert target.encode("the") == chat[1:2]
+
+
+def test_thinking_is_switched_off_only_where_there_is_a_switch(tmp_path):
+    template = (
+        "{% if enable_thinking is not defined %}on{% elif not enable_thinking %}off{% endif %}"
+    )
+    target = Target.load(str(tiny_folder(tmp_path, template=template)))
+    assert target.decode(target.encode("x")) == "off"
+
+
+@pytest.mark.parametrize(
+    ("family", "changes", "why"),
+    [
+        ("mistral", {"sliding_window": 64}, "sliding_attention"),
+        (
+            "qwen3",
+            {"use_sliding_window": True, "sliding_window": 64, "max_window_layers": 4},
+            "sliding_attention",
+        ),
+        ("llama", {"rope_parameters": {"rope_type": "dynamic", "factor": 2.0}}, "dynamic"),
+        ("llama", {"attn": "flex_attention"}, "flex_attention"),
+    ],
+)
+def test_refused_by_name(family, changes, why):
+    if "rope_parameters" in changes:
+        changes["rope_parameters"]["rope_theta"] = 10000.0
+    model = tiny_model(family, **changes)
+    with pytest.raises(RheoError, match=why) as refusal:
+        Target(model, None)
+    assert str(refusal.value).count(". ") == 0
+
+
+@pytest.mark.parametrize(
+    ("family", "changes"),
+    [
+        ("mistral", {"sliding_window": 4096}),
+        (
+            "qwen2",
+            {"use_sliding_window": True, "sliding_window": 4096, "max_window_layers": 4},
+        ),
+    ],
+)
+def test_a_window_as_long_as_the_context_is_full_attention(family, changes):
+    model = tiny_model(family, **changes)
+    target = Target(model, None)
+    ids, mask = torch.arange(40), torch.tensor([[1, 0, 0], [1, 1, 0], [1, 0, 1]]).bool()
+    target.reset(64)
+    target.prefill(ids[:37], chunk=10)
+    logits, _ = target.verify(ids[37:], torch.tensor([37, 38, 38]), mask)
+    with torch.no_grad():
+        expected = model(input_ids=torch.cat([ids[:38], ids[39:]])[None]).logits[0, -1]
+    assert (logits[2] - expected).abs().max() <= 2e-4
+
+
+def test_nothing_there_is_one_sentence(tmp_path):
+    with pytest.raises(RheoError, match="could not be loaded"):
+        Target.load(str(tmp_path / "nowhere"))
+
+
+def test_pickled_weights_are_refused(tmp_path):
+    folder = tiny_folder(tmp_path)
+    torch.save(tiny_model().state_dict(), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(RheoError, match="could not be loaded"):
+        Target.load(str(folder))
+
+
+@pytest.mark.embedded
+def test_the_embedded_target_is_greedy_as_generate(embedded_folder):
+    target = Target.load(str(embedded_folder))
+    ids = torch.tensor(target.encode("What is the capital of France?"))
+    expected = target.model.generate(ids[None], do_sample=False, max_new_tokens=12)[0, len(ids) :]
+    target.reset(len(ids) + 16)
+    logits, _ = target.prefill(ids)
+    text = [int(logits.argmax())]
+    while len(text) < 12 and text[-1] not in target.eos_ids:
+        logits, _ = target.verify(torch.tensor(text[-1:]), torch.tensor([target.length]))
+        target.commit(torch.tensor([0]))
+        text.append(int(logits[0].argmax()))
+    assert text == expected.tolist()
+    assert "Paris" in target.decode(text)

@@ -1,0 +1,142 @@
+"""Links: what is written is read again, whatever a stranger writes is at most a sentence."""
+
+import html
+import json
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from rheo.params import STRATEGIES, DecodeParams
+from visual.pages import deep_link, url_state
+from visual.runtime import run_store
+from visual.runtime.run_settings import SLIDER_RANGES
+from visual.words import links
+
+NUMBERS = {
+    name: st.integers(int(low), int(high))
+    for name, (low, high, _) in SLIDER_RANGES.items()
+    if name != "T"
+}
+VALUES = {
+    **NUMBERS,
+    "T": st.integers(0, 200).map(lambda x: x / 100),
+    "seed": st.integers(0, url_state.SEEDS),
+    "strategy": st.sampled_from(STRATEGIES),
+    "prompt": st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200),
+    "trace": st.sampled_from(["live", "recorded", "code-t0"]),
+    "round": st.integers(1, url_state.PLACES),
+    "step": st.integers(1, url_state.PLACES),
+    "guess": st.booleans(),
+    "present": st.just(True),
+    "lock": st.lists(st.sampled_from(url_state.LOCKABLE), min_size=1, unique=True).map(tuple),
+}
+NUMERIC = (*SLIDER_RANGES, "seed", "strategy")
+
+
+def together(values) -> bool:
+    return not url_state.parse(url_state.format({**values, "page": "playground"}))[1]
+
+
+@given(st.fixed_dictionaries({}, optional=VALUES).filter(together))
+@settings(max_examples=200, deadline=None)
+def test_what_is_written_is_read_again(values):
+    usual = url_state.defaults()
+    read, said = url_state.parse(url_state.format(values))
+    assert not said and read.pop("page") == "playground"
+    trace = read.pop("trace")
+    kept = {name: v for name, v in values.items() if name not in usual or v != usual[name]}
+    assert trace == kept.pop("trace", url_state.inferred(kept))
+    assert read == kept
+
+
+@given(st.text(max_size=300))
+@example("m=²&K=١")  # digits, but not ours
+@example("page=dilemma&K=9&scenario=../../etc/passwd")
+@example("lock=m,R,<script>&lock=")
+@example("T=nan&T=inf&R=1e3&seed=-1&round=0&step=99999")
+@example("prompt=%ff%fe&m=%00")
+@example("&".join(f"x{i}=1" for i in range(200)))
+@example("prompt=" + "a" * 20_000)
+@settings(max_examples=300, deadline=None)
+def test_any_text_is_values_that_work_and_bounded_sentences(query):
+    values, said = url_state.parse(query)
+    DecodeParams(**{name: values[name] for name in NUMERIC if name in values and is_run(values)})
+    assert len(values.get("prompt", "")) <= url_state.LINKED_PROMPT
+    assert len(said) <= 30 and all(len(sentence) < 700 for sentence in said)
+    deep_link.answer(query)
+
+
+def is_run(values) -> bool:
+    return values["page"] == "playground"
+
+
+@pytest.mark.parametrize("name", ["m", "K", "R", "depth", "T", "S", "seed", "round", "step"])
+@pytest.mark.parametrize("value", ["-1", "1e3", "nan", "0x1", " 3", "3.5.1", "99999999999", "a"])
+def test_a_bad_number_is_named_and_the_rest_is_used(name, value):
+    values, said = url_state.parse(urlencode({name: value, "strategy": "topk"}))
+    if name == "seed" and value == "99999999999":
+        return
+    assert name not in values and values["strategy"] == "topk"
+    assert len(said) == 1 and said[0].startswith(f"{name} = {value} in the link was ignored")
+
+
+def test_values_that_cannot_go_together_lose_one():
+    values, said = url_state.parse("m=9&K=4&R=30&T=0.5")
+    assert len(said) == 1 and values["R"] == 30 and values["T"] == 0.5
+    assert ("m" in values) != ("K" in values)
+    DecodeParams(**{name: values[name] for name in NUMERIC if name in values})
+
+
+def test_unknown_names_and_blanks_say_nothing():
+    assert url_state.parse("?colour=red&m=&__theme=dark&page=".lstrip("?")) == (
+        {"page": "playground", "trace": "recorded"},
+        [],
+    )
+
+
+def test_the_other_page_has_settings_of_its_own():
+    query = "page=dilemma&scenario=multimodal&tab=plan&rule=topk&m=2&K=12&T=0.4"
+    values, said = url_state.parse(query)
+    assert not said and url_state.format(values) == query
+    assert values["K"] == 12 and "trace" not in values
+    assert "K" not in url_state.parse("page=dilemma&K=65")[0]
+
+
+def test_a_link_without_a_trace_is_about_the_run_to_come_if_it_has_settings():
+    assert url_state.parse("round=2")[0]["trace"] == url_state.RECORDED_FIELDS
+    assert url_state.parse("round=2&m=3")[0]["trace"] == url_state.LIVE
+    assert url_state.format({"trace": "live", "m": 3}) == "m=3"
+    assert url_state.format({"trace": "recorded", "m": 3}) == "m=3&trace=recorded"
+
+
+@pytest.mark.parametrize("hostile", ["<img src=x onerror=alert(1)>", "${alert(1)}", "{{a}}", "`"])
+def test_what_a_link_says_is_escaped_before_it_is_shown(hostile):
+    *_, notice, viewer = deep_link.answer(urlencode({"strategy": hostile, "lock": hostile}))
+    assert html.escape(hostile) in notice and ("<img" not in notice)
+    assert "opened" in viewer
+
+
+def test_a_run_that_nobody_has_is_said():
+    *_, notice, viewer = deep_link.answer("trace=no-such-run&round=2")
+    assert links.WHY_NAME in notice and "value" not in viewer
+
+
+def test_a_shipped_run_comes_with_its_own_settings_but_the_link_has_the_last_word():
+    key, entry = next(iter(run_store.gallery().items()))
+    *settings, _, viewer = deep_link.answer(f"trace={entry['name']}&m=3&round=2")
+    run = run_store.find({}, key)
+    changes = dict(zip(url_state.SETTINGS, settings, strict=True))
+    assert json.loads(viewer["value"])["key"] == key
+    assert changes["prompt"]["value"] == run.prompt and changes["m"]["value"] == 3
+    assert changes["T"]["value"] == run.params["T"]
+    assert json.loads(viewer["opened"])["values"]["round"] == 2
+
+
+def test_only_what_the_link_says_is_changed_and_locks_hide():
+    changes = dict(zip(url_state.SETTINGS, deep_link.answer("m=2&lock=R,seed"), strict=False))
+    assert changes["m"]["value"] == 2 and "visible" not in changes["m"]
+    assert changes["R"]["visible"] == "hidden" and "value" not in changes["R"]
+    assert "value" not in changes["depth"] and "visible" not in changes["depth"]
+    assert links.LOCKED.format(names="R, Seed") in deep_link.answer("lock=R,seed")[-2]

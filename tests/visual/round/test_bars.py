@@ -1,0 +1,186 @@
+"""Bars: every drawn number is the trace's, and every figure keeps to the common frame."""
+
+import json
+import math
+import re
+from dataclasses import replace
+
+import pytest
+
+from tests.visual import by_hand, sample
+from tests.visual.plotted import plain
+from visual.round import bars, residual
+from visual.run import timeline
+from visual.style import palette
+
+RUNS = [by_hand.run(), by_hand.rrsw(), sample.run(1, R=30), sample.run(1, R=20, K=5, seed=8)]
+NODES = [(run, r, node) for run in RUNS for r in run.rounds for node in range(len(r.nodes))]
+VISITS = [(run, r, visit) for run in RUNS for r in run.rounds for visit in r.visits]
+
+
+def data(figure) -> dict:
+    """The figure's traces by name, as the browser gets them."""
+    return {trace["name"]: trace for trace in plain(figure)["data"]}
+
+
+def words(figure) -> list[str]:
+    return [note["text"] for note in plain(figure)["layout"]["annotations"]]
+
+
+# Proxy against true
+
+
+def test_proxy_and_true_by_hand():
+    run = by_hand.run()
+    drawn = data(bars.proxy_true(run, run.rounds[0], 0))
+    assert drawn["proxy"]["x"] == [0.5, 0.5, 0.15, 0.1]
+    assert drawn["true"]["x"] == [1, 0.4, 1, 1]
+    assert [row[1] for row in drawn["proxy"]["customdata"]] == [
+        "deterministic",
+        "probe",
+        "filler",
+        "filler",
+    ]
+    # the pruned probe ␣bit: its q-tilde is in the trace where the walk came, and is not elsewhere
+    assert data(bars.proxy_true(run, run.rounds[0], 3))["true"]["x"] == [1, 0.75, 1]
+    assert data(bars.proxy_true(run, run.rounds[0], 2))["true"]["x"] == [1, None]
+
+
+@pytest.mark.parametrize(("run", "r", "node"), NODES)
+def test_each_child_stands_in_its_row(run, r, node):
+    figure = bars.proxy_true(run, r, node)
+    kept = {(n.slot, n.token, n.proxy, n.true) for n in r.nodes if n.parent == node}
+    ghosts = {(g.slot, g.token, g.proxy) for g in r.nodes[node].ghosts}
+    if not kept | ghosts:
+        assert figure is None
+        return
+    drawn = data(figure)
+    assert drawn["proxy"]["y"] == drawn["true"]["y"] == list(range(len(kept) + len(ghosts)))
+    rows = {tuple(row[2:3] + row[:1] + row[3:]) for row in drawn["proxy"]["customdata"]}
+    assert kept <= rows
+    assert ghosts == {row[:3] for row in rows - kept}
+    assert [row[3] for row in drawn["proxy"]["customdata"]] == drawn["proxy"]["x"]
+    assert [row[4] for row in drawn["true"]["customdata"]] == drawn["true"]["x"]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "probes", "kinds"),
+    [
+        ("rheo", 1, "DPFF"),
+        ("rheo-rrsw", 1, "DPFF"),
+        ("naive", 1, "DPFF"),
+        ("rheo-multi", 2, "DPPF"),
+        ("topk", 1, "DDDD"),
+    ],
+)
+def test_the_kind_of_a_pruned_child_follows_from_its_slot(strategy, probes, kinds):
+    run = by_hand.run()
+    run = replace(run, params={**run.params, "strategy": strategy, "m": 1, "probes": probes})
+    found = [palette.MARKS[bars.ghost_kind(run, slot)[0]].letter for slot in range(4)]
+    assert "".join(found) == kinds
+
+
+def test_many_slots_are_cut_and_said():
+    run = sample.run(1, R=200, K=16, depth=2)
+    figure = bars.proxy_true(run, run.rounds[0], 0)
+    assert len(data(figure)["proxy"]["x"]) == bars.SLOTS
+    assert "· first 10 of 16 slots" in words(figure)
+
+
+# Target against draft
+
+
+def test_target_and_draft_by_hand():
+    run = by_hand.run()
+    figure = bars.target_draft(run, run.rounds[0], 0)
+    drawn = data(figure)
+    rows = [by_hand.TOKENS.get(row[0], "") for row in drawn["overlap"]["customdata"]]
+    assert rows == [" sea", " dog", " cat", " mat", " sun", " moon", ""]
+    assert drawn["overlap"]["x"] == [0.1, 0.3, 0, 0.05, 0.05, 0, 0]
+    assert drawn["target"]["x"] == pytest.approx([0, 0.1, 0.3, 0, 0, 0.06, 0.04])
+    assert drawn["draft"]["x"] == pytest.approx([0.3, 0, 0, 0.15, 0.05, 0, 0])
+    assert "▬ overlap 0.500" in words(figure)
+
+
+@pytest.mark.parametrize(("run", "r", "visit"), VISITS)
+def test_overlap_and_excess_add_up_to_both_laws(run, r, visit):
+    drawn = data(bars.target_draft(run, r, visit.node))
+    q = visit.q_tilde[0] if visit.q_tilde else visit.q
+    rows = drawn["overlap"]["customdata"]
+    for i, (token, p, draft) in enumerate(rows):
+        both, target_only, draft_only = (drawn[k]["x"][i] for k in ("overlap", "target", "draft"))
+        assert both + target_only == pytest.approx(p) and both + draft_only == pytest.approx(draft)
+        assert min(both, target_only, draft_only) >= -1e-12
+        assert drawn["draft"]["base"][i] == pytest.approx(p)
+        if token in visit.ids:
+            at = visit.ids.index(token)
+            assert (p, draft) == (visit.p[at], q[at])
+    assert math.fsum(p for _, p, _ in rows) == pytest.approx(1, abs=1e-4)  # p is a float32 softmax
+    assert math.fsum(d for *_, d in rows) == pytest.approx(math.fsum(q))
+    shared = math.fsum(map(min, visit.p, q))
+    assert math.fsum(drawn["overlap"]["x"]) == pytest.approx(shared)
+
+
+def test_another_trace_gives_another_drawing():
+    run = by_hand.run()
+    r = run.rounds[0]
+    visit = r.visits[0]
+    other = replace(r, visits=(replace(visit, p=(visit.p[1], visit.p[0], *visit.p[2:])),))
+    assert bars.target_draft(run, r, 0) != bars.target_draft(run, other, 0)
+
+
+def test_where_the_walk_never_came_there_is_nothing_to_draw():
+    run = by_hand.run()
+    assert bars.target_draft(run, run.rounds[0], 1) is None
+    assert residual.strip(run, run.rounds[0], 1) is None
+
+
+def test_a_leaf_shows_the_target_alone():
+    run = by_hand.run()
+    figure = bars.target_draft(run, run.rounds[1], 6)
+    assert data(figure)["target"]["x"] == [0.5, 0.3, 0.2]
+    assert "▬ target p; a leaf has no draft" in words(figure)
+
+
+# The common frame
+
+
+def figures(run):
+    for r in run.rounds:
+        for visit in r.visits:
+            yield bars.proxy_true(run, r, visit.node)
+            yield bars.target_draft(run, r, visit.node)
+            yield residual.strip(run, r, visit.node)
+    yield timeline.tau(run)
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_figures_keep_to_the_frame(run):
+    for figure in filter(None, figures(run)):
+        told, layout = plain(figure), figure["layout"]
+        assert told["data"] == json.loads(json.dumps(figure["data"], allow_nan=False))
+        assert told["layout"] == {**layout, "template": told["layout"]["template"]}
+        assert layout["paper_bgcolor"] == layout["plot_bgcolor"] == palette.CLEAR
+        assert layout["uirevision"] == "constant" and layout["height"] <= 220
+        for trace in figure["data"]:
+            assert all(type(v) in (int, float, type(None)) for v in [*trace["x"], *trace["y"]])
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_theme_can_swap_every_colour(run):
+    for figure in filter(None, figures(run)):
+        dark = json.dumps(palette.in_dark(plain(figure)))
+        left = set(re.findall(r"#[0-9a-f]{6}", dark)) - set(palette.DARK.values())
+        assert not left & set(palette.DARK), left
+
+
+@pytest.mark.parametrize("hostile", ["<b>x</b>", "<a href='x'>", "&lt;", "${x}", "a\0\u202e\ud800"])
+def test_hostile_tokens_stay_text(hostile):
+    run = by_hand.with_text(by_hand.run(), hostile)
+    tags = re.compile(r"<(?!extra>|/extra>| )")
+    for figure in filter(None, figures(run)):
+        told = json.dumps(figure)
+        assert not tags.search(told)
+        assert not re.search(r"\\u0000|\\u202e|\\ud800", told)
+    shown = words(bars.target_draft(run, run.rounds[0], 0))
+    assert bars.escape(bars.name(run, 2, bars.LABEL)) in shown

@@ -1,0 +1,161 @@
+"""The figures of a run, by hand; a speed-up is told only where it was measured."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from rheo.trace.schema import Milliseconds
+from tests.visual import by_hand, sample
+from visual.browser import messages
+from visual.run import metrics
+from visual.run.metrics import Machine, Plain
+from visual.runtime import reference_speed, this_machine
+from visual.words import measures
+
+PAPER = [  # tau, speed-up on an A6000: Top-K and RheoSampling of three pairs
+    *((5.75, 3.37), (5.89, 3.43), (5.04, 2.84)),
+    *((5.25, 2.93), (4.99, 2.89), (5.21, 2.99)),
+]
+
+
+def figures(run) -> dict[str, str]:
+    return {label: value for label, value, _ in metrics.figures(run)}
+
+
+def test_a_run_by_hand():
+    run = by_hand.run()
+    assert metrics.origins(run) == {
+        "deterministic": 2,
+        "probe": 1,
+        "filler": 1,
+        "residual": 1,
+        "bonus": 1,
+    }
+    assert metrics.survival(run) == (3, 5)  # ␣sea ␣ate ␣now kept; ␣ice ␣bit dropped
+    assert metrics.tested(run) == (1, 2, pytest.approx((0.25 + 1) / 2))
+    assert metrics.ms_a_token(run) == pytest.approx(3 * 44 / 6)
+    shown = figures(run)
+    assert shown[measures.FIGURES["tau"]] == "2.00"
+    assert shown[measures.FIGURES["accepted"]] == f"{(1 + 2 + 1) / 3:.2f}"
+    assert shown[measures.FIGURES["expected"]] == f"{(1.413 + 1.7 + 0.95) / 3:.2f}"
+    assert shown[measures.FIGURES["kinds"]] == "D 2 · P 1 · F 1"
+    assert shown[measures.FIGURES["ended"]] == "R 1 · B 1"
+    assert shown[measures.FIGURES["survival"]] == "3 of 5 (60 %)"
+    assert shown[measures.FIGURES["tests"]] == "1 of 2 (50 %)"
+    assert shown[measures.FIGURES["speed"]] == "45.5"
+
+
+def test_the_parts_of_a_round_sum_to_the_whole():
+    run = by_hand.run()
+    assert metrics.milliseconds(run) == {"draft": 11, "target": 30, "verify": 2, "other": 1}
+    made = metrics.shares(run)
+    for part, share in (("draft", 25), ("target", 68), ("verify", 5), ("other", 2)):
+        assert f"{part} {share} %" in made
+        assert (
+            f'data-part="{part}" style="width:{100 * metrics.milliseconds(run)[part] / 44:.2f}%"'
+            in made
+        )
+
+
+def test_a_ratio_needs_a_measurement_of_this_machine():
+    run = by_hand.run()
+    assert metrics.speed(run, Machine()).startswith("Measured on another machine (CPU): 45.5")
+    assert metrics.speed(run, Machine(here=True)) == measures.UNMEASURED
+    fast = metrics.speed(run, Machine(True, Plain(44.0, 12)))
+    assert "2.00×" in fast and "Why" not in fast
+    slow = metrics.speed(run, Machine(True, Plain(10.0, 12)))
+    assert "0.45×" in slow and "verification of 6 rows took as long as 3.0 plain steps" in slow
+    draft = metrics.speed(run, Machine(True, Plain(20.0, 12)))
+    assert "0.91×" in draft
+    assert "×" not in metrics.speed(run, Machine())  # nothing is made up
+
+
+def test_a_plain_run_is_the_reference():
+    run = by_hand.run()
+    own = replace(run, params={**run.params, "strategy": "autoregressive"})
+    assert metrics.plain_of(run) is None
+    assert metrics.plain_of(own) == Plain(44.0, 3)
+    assert "44 ms a token" in metrics.speed(own, Machine())
+    assert metrics.projection(own) is None
+
+
+class Decoding:
+    """Rounds that take as long as they say."""
+
+    def __init__(self, ms: list[float]) -> None:
+        self.rounds = []
+        self.waiting = [SimpleNamespace(ms=Milliseconds(0.0, x, 0.0, 0.0)) for x in ms]
+        self.closed = False
+
+    def __iter__(self):
+        for round in self.waiting:
+            self.rounds.append(round)
+            yield round
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_plain_decoding_is_measured_once_a_pair(monkeypatch):
+    monkeypatch.setattr(reference_speed, "measured", {})
+    decoding, asked = Decoding([900.0, 300.0, 40.0, 50.0, 41.0]), []
+    engine = SimpleNamespace(decode=lambda prompt, params: asked.append(params) or decoding)
+    reference_speed.measure("a pair", engine, lambda stage, fraction: None)
+    assert asked[0].strategy == "autoregressive" and decoding.closed
+    assert reference_speed.measured == {"a pair": Plain(41.0, 3)}  # the first two warm up
+
+
+def test_the_machine_of_a_run(monkeypatch):
+    run = by_hand.run()
+    monkeypatch.setattr(reference_speed, "measured", {run.pair: Plain(41.0, 3)})
+    monkeypatch.setattr(reference_speed, "decoded", ["mine", "slow", "short"])
+    assert this_machine.machine("theirs", run, {}) == Machine(False, Plain(41.0, 3))
+    assert this_machine.machine("mine", run, {"mine": run}) == Machine(True, Plain(41.0, 3))
+    long = replace(run, rounds=run.rounds * 5, params={"strategy": "autoregressive"})
+    runs = {"slow": long, "short": replace(long, rounds=run.rounds), "opened": long}
+    assert this_machine.machine("mine", run, runs) == Machine(
+        True, Plain(44.0, 15)
+    )  # the visitor's own
+    assert this_machine.machine("mine", run, {"opened": long}).plain.ms == 41  # not somebody else's
+
+
+def test_the_cost_model_gives_the_papers_speed_ups():
+    for tau, measured in PAPER:
+        assert metrics.projected(tau, depth=8) == pytest.approx(measured, rel=0.05)
+    assert metrics.projected(5.25, 8, draft=0.3) < 1.6  # other costs would not
+    model = metrics.projection(by_hand.run())
+    assert (model["tau"], model["depth"]) == (2.0, 2)
+    for name in ("tau", "depth", "draft", "overhead", "ratio"):
+        assert f"{{{name}}}" in model["formula"]
+
+
+def test_two_runs_in_a_sentence():
+    old = sample.run(4)
+    new = replace(old, params={**old.params, "m": 2}, rounds=old.rounds[:2])
+    assert metrics.parting(old, old) is None and metrics.parting(old, new) == 2
+    assert metrics.compared(old, new).startswith("m 1 → 2: τ ")
+    assert "part in round 3" in metrics.compared(old, new)
+    assert metrics.compared(old, old).startswith("Same settings")
+    other = replace(old, rounds=(old.rounds[0], old.rounds[2], *old.rounds[2:]))
+    assert metrics.parting(old, other) == 1
+
+
+def test_nothing_before_the_first_round():
+    run = replace(by_hand.run(), rounds=())
+    made = metrics.box(run, Machine())
+    assert (made["figures"], made["shares"], made["speed"], made["projection"]) == (
+        [],
+        "",
+        "",
+        None,
+    )
+
+
+@pytest.mark.parametrize("run", [by_hand.run(), by_hand.rrsw(), sample.run(5)])
+def test_the_box_goes_over_the_wire(run):
+    made = messages.answer(run, {"what": "metrics", "round": 0})
+    assert messages.dumps(made)
+    assert {trace["name"] for trace in made["timeline"]["data"]} >= {"expected"}
+    for trace in made["timeline"]["data"]:
+        assert trace["name"] in made["legend"]

@@ -1,0 +1,143 @@
+"""A run as one page: the viewer, plotly.js and every view it may ask for in a single HTML file.
+
+Nothing is fetched and nothing may be: the page's policy names the hashes of its two scripts and
+forbids everything else. Data is packed as base64, so that no text of a run can end an element.
+"""
+
+import base64
+import functools
+import gzip
+import hashlib
+import html
+from collections.abc import Iterator
+from string import Template
+from typing import Any
+
+from rheo import __version__
+from rheo.trace.schema import Run
+from visual.browser import component, messages, source_files
+from visual.server import routes
+from visual.words import labels, recordings
+
+KEY = "run"  # the key of the only run there
+_FIGURES = 200  # panels of nodes off the walk; more would take long to make
+_STYLES = (
+    *(path for path in component.STYLES if path.name != "dilemma.css"),
+    source_files.path("page.css"),
+)
+ONLINE = ("address.js", "whatif.js", "again.js")  # scripts that need a server
+_SPLIT = "\0"  # stands for plotly.js until the page is cut in two
+
+
+def page(run: Run, show: int) -> tuple[str, str]:
+    """The page's text before and behind plotly.js, which goes between as `library` makes it.
+
+    Args:
+        show: the round to open at, from 0.
+    """
+    names = tuple(name for name in component.SCRIPTS if name not in ONLINE)
+    script = _read("viewer.js").replace("/* SCRIPTS */", component.script(names))
+    script += _read("bytes.js") + _read("page.js")
+    text = Template(_read("page.html")).substitute(
+        hashes=f"{_hash(script.encode())} {_library_hash()}",
+        version=__version__,
+        title=html.escape(_about(run, recordings.PAGE_TITLE)),
+        head=html.escape(recordings.PAGE_HEAD),
+        about=html.escape(_about(run, recordings.PAGE_ABOUT)),
+        no_script=html.escape(recordings.NO_SCRIPT),
+        too_old=html.escape(recordings.TOO_OLD),
+        style="\n".join(path.read_text(encoding="utf-8") for path in _STYLES),
+        viewer=component.template(),
+        run=pack(messages.dumps(payload(run, show)).encode()),
+        library=_SPLIT,
+        script=script,
+    )
+    before, behind = text.split(_SPLIT)
+    return before, behind
+
+
+def whole(run: Run, show: int) -> str:
+    """The page with plotly.js in it, about 2.5 MB."""
+    before, behind = page(run, show)
+    return before + library() + behind
+
+
+def library() -> str:
+    """plotly.js as the page carries it."""
+    return pack(routes.PLOTLY_JS.read_bytes())
+
+
+def pack(content: bytes) -> str:
+    """Gzip as base64: what page.js unpacks."""
+    return base64.b64encode(gzip.compress(content, mtime=0)).decode()
+
+
+def payload(run: Run, show: int) -> dict[str, Any]:
+    """All that the viewer gets to know: a message of `wire`, and answers by what it asks."""
+    message = {**messages.whole(KEY, run, show), "state": "recorded"}
+    message["sentence"] = labels.RECORDED_RUN.format(stop=labels.STOPS[run.stop])
+    return {
+        "common": messages.common(),
+        "message": message,
+        "answers": dict(_answers(run)),
+        "shared": {"metrics": messages.answer(run, {"what": "metrics", "round": 0})},
+        "absent": {
+            "title": "",
+            "kind": "",
+            "note": recordings.ABSENT,
+            "facts": [],
+            "steps": [],
+            "figures": [],
+        },
+    }
+
+
+def _answers(run: Run) -> Iterator[tuple[str, Any]]:
+    for at in range(len(run.rounds)):
+        for what in ("table", "ghosts", "walk"):
+            yield _answer(run, at, 0, what)
+    for at, node in _beside(run)[:_FIGURES]:
+        yield _answer(run, at, node, "panel")
+
+
+def _answer(run: Run, at: int, node: int, what: str) -> tuple[str, Any]:
+    return f"{KEY}/{at}/{node}/{what}", messages.answer(
+        run, {"what": what, "round": at, "node": node}
+    )
+
+
+def _beside(run: Run) -> list[tuple[int, int]]:
+    """(round, node) off the walk: children of visited nodes first, they were tested."""
+    near, far = [], []
+    for at, round in enumerate(run.rounds):
+        visited = {visit.node for visit in round.visits}
+        for node, there in enumerate(round.nodes):
+            if node not in visited:
+                (near if there.parent in visited else far).append((at, node))
+    return near + far
+
+
+def _about(run: Run, template: str) -> str:
+    known = {"m": "?", "K": "?", "R": "?", "depth": "?", "T": 0.0, "seed": "?", **run.params}
+    name = known.get("strategy", "?")
+    return template.format(
+        **{
+            **known,
+            "S": known.get("S") or recordings.FULL,
+            "strategy": labels.STRATEGY_NAMES.get(name, name),
+            "pair": run.pair,
+        }
+    )
+
+
+def _read(name: str) -> str:
+    return source_files.text(name)
+
+
+def _hash(script: bytes) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script).digest()).decode()}'"
+
+
+@functools.cache
+def _library_hash() -> str:
+    return _hash(routes.PLOTLY_JS.read_bytes())

@@ -1,0 +1,77 @@
+"""A simulation against the target's law: how far each word pair is off, and a confidence band."""
+
+import html
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from visual.dilemma.acceptance import percent
+from visual.words import one_hot
+
+HIGH = 3  # bands in half a chart
+Z = 4.5  # standard errors; 25 pairs, some forty looks: under one run in a hundred leaves the band
+
+
+class TokenPair(NamedTuple):
+    """A word pair: its deviation from the target's law and the band's half width."""
+
+    law: float
+    seen: float
+    half: float
+
+    @property
+    def outside(self) -> bool:
+        """Whether it left the band."""
+        return abs(self.seen - self.law) > self.half
+
+
+def pairs(counts: Sequence[int], law: Sequence[float]) -> list[TokenPair]:
+    """Counts of word pairs against the target's law of them.
+
+    >>> [p.outside for p in pairs([5100, 4900], [0.5, 0.5])]
+    [False, False]
+    >>> [p.outside for p in pairs([5300, 4700], [0.5, 0.5])]
+    [True, True]
+    """
+    rounds = max(sum(counts), 1)
+    return [
+        TokenPair(p, count / rounds, Z * math.sqrt(p * (1 - p) / rounds))
+        for count, p in zip(counts, law, strict=True)
+    ]
+
+
+def chart(rule: str, counts: Sequence[int], law: Sequence[float]) -> str:
+    """The deviations as columns under a sentence, drawn three bands high: it zooms in by itself."""
+    made, words = pairs(counts, law), one_hot.WORLD_WORDS
+    V, reach = math.isqrt(len(law)), HIGH * max(pair.half for pair in made)
+    columns = "".join(
+        _column(pair, f"{words[i // V]} {words[i % V]}", reach) for i, pair in enumerate(made)
+    )
+    said = sentence(rule, made, sum(counts))
+    state = "bad" if any(pair.outside for pair in made) else "good"
+    edge = f"{100 * reach:.2g}"
+    return (
+        f'<figure class="dl-band {state}" data-rule="{rule}"><figcaption>{said}</figcaption>'
+        f'<div class="dl-columns" role="img" aria-label="{said}"><s>+{edge}</s><s>−{edge}</s>'
+        f"{columns}</div></figure>"
+    )
+
+
+def sentence(rule: str, made: list[TokenPair], rounds: int) -> str:
+    """Whether all pairs are inside, in words."""
+    out = sum(pair.outside for pair in made)
+    template = one_hot.BAND_OUT if out else one_hot.BAND_IN
+    name = html.escape(one_hot.RULE_NAMES[rule])
+    return template.format(rule=name, out=out, pairs=len(made), rounds=rounds)
+
+
+def _column(pair: TokenPair, name: str, reach: float) -> str:
+    """One pair: its band, and a dot; what lies beyond the edge is an arrow there."""
+    half, off = pair.half / reach * 50, (pair.seen - pair.law) / reach
+    said = one_hot.BAND_CELL.format(pair=name, seen=percent(pair.seen), law=percent(pair.law))
+    look = "in" if not pair.outside else "out" if abs(off) <= 1 else "up" if off > 0 else "down"
+    top = 50 - 50 * max(-1.0, min(1.0, off))
+    return (
+        f'<span title="{said}"><i style="top:{50 - half:.2f}%;height:{2 * half:.2f}%"></i>'
+        f'<b class="{look}" style="top:{top:.2f}%"></b><u>{name.replace(" ", "")}</u></span>'
+    )

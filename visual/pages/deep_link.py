@@ -1,0 +1,95 @@
+"""A page that is opened by a link: its settings go into the controls, the rest to the viewer."""
+
+import html
+import time
+from string import Template
+from typing import Any
+from urllib.parse import urlencode
+
+import gradio as gr
+from gradio.context import Context
+
+from visual.browser import component, messages, source_files
+from visual.pages import recorded_runs, url_state
+from visual.runtime import run_settings, run_store
+from visual.words import links
+
+TOOLS = Template(source_files.text("share.html"))
+KEEP = "(...values) => window.rheoscope ? window.rheoscope.settings(values) : []"
+
+
+def build(fields: dict[str, Any], notice: gr.HTML, viewer: gr.HTML) -> None:
+    """Read the address once the page is there, and keep it true to the controls.
+
+    Args:
+        fields: the component of each of `address.SETTINGS`.
+        notice: where the sentences on bad values stand.
+        viewer: its prop `opened` gets the values.
+    """
+    held = [fields[name] for name in url_state.SETTINGS]
+
+    def opened(request: gr.Request) -> list[Any]:
+        return answer(urlencode(dict(request.query_params)))
+
+    quick = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+    Context.root_block.load(opened, None, [*held, notice, viewer], **quick)
+    changes = [control.change for control in held]
+    gr.on(changes, None, held, None, js=KEEP, api_visibility="private")
+
+
+def tools() -> str:
+    """What stands in the page's head: a link to this view, and the projector's mode."""
+    word = {name: html.escape(text) for name, text in links.VIEWER_LINKS.items()}
+    return TOOLS.substitute(word, **component.idea())
+
+
+def answer(query: str) -> list[Any]:
+    """An update for each control, for the notice and for the viewer."""
+    values, said = url_state.parse(query)
+    shown, had = _shipped(values, said)
+    shown["opened"] = messages.dumps({"values": values, "said": " ".join(said), "at": time.time()})
+    here = values["page"] == "playground"
+    settings = [
+        _update(name, {**had, **values} if here else {}, values) for name in url_state.SETTINGS
+    ]
+    return [*settings, sentences(values, said), gr.update(**shown)]
+
+
+def _shipped(values: dict[str, Any], said: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the viewer gets of a run of the gallery, and that run's own settings."""
+    name = values.get("trace", url_state.RECORDED_FIELDS)
+    if name in (url_state.LIVE, url_state.RECORDED_FIELDS):
+        return {}, {}
+    key = f"{run_store.GALLERY}{name}"
+    run = run_store.find({}, key)
+    if run is None:
+        said.append(url_state.ignored("trace", values.pop("trace"), links.WHY_NAME))
+        return {}, {}
+    entry = run_store.gallery()[key]
+    message = {**messages.whole(key, run, entry["round"]), "state": "recorded"}
+    updates = zip(("prompt", *run_settings.FIELDS), recorded_runs.settings(run), strict=True)
+    had = {field: value for field, value in updates if not isinstance(value, dict)}
+    return {"value": messages.dumps({**message, "sentence": entry["title"]})}, had
+
+
+def _update(name: str, wanted: dict[str, Any], values: dict[str, Any]) -> Any:
+    changes: dict[str, Any] = {}
+    if name in wanted:
+        changes["value"] = wanted[name]
+    if name in values.get("lock", ()):
+        changes["visible"] = "hidden"
+    return gr.update(**changes) if changes else gr.skip()
+
+
+def sentences(values: dict[str, Any], said: list[str]) -> str:
+    """What a reader of a link should know, as HTML; the link's own words are escaped."""
+    lines = [f'<p class="wrong">{html.escape(sentence)}</p>' for sentence in said]
+    if values.get("trace") == url_state.LIVE and values["page"] == "playground":
+        form = links.PLACE_STEP if "step" in values else links.PLACE_ROUND
+        there = {"round": values.get("round"), "step": values.get("step")}
+        place = form.format(**there) if "round" in values else ""
+        lines.append(f"<p>{html.escape(links.TO_RUN.format(place=place))}</p>")
+    if values.get("lock"):
+        names = ", ".join(links.CONTROLS.get(name, name) for name in values["lock"])
+        lines.append(f"<p>{html.escape(links.LOCKED.format(names=names))}</p>")
+    return "".join(lines)

@@ -1,0 +1,214 @@
+"""Recorded runs: the gallery, a trace of one's own opened, the run shown saved to a file.
+
+Files cross the wire as text in the viewer's own events: the server has no upload and no download.
+"""
+
+import base64
+import binascii
+import html
+import logging
+import secrets
+import time
+from string import Template
+from typing import Any
+
+import gradio as gr
+
+from rheo.errors import RheoError
+from rheo.params import DecodeParams
+from rheo.trace import io
+from rheo.trace.schema import Run
+from visual.browser import html_export, messages, source_files
+from visual.round import round_table
+from visual.runtime import run_store, session
+from visual.runtime.run_settings import FIELDS, SLIDER_RANGES
+from visual.runtime.session import Session
+from visual.server import limits
+from visual.server.settings import current
+from visual.words import labels, recordings
+
+_LOG = logging.getLogger("rheoscope")
+PLAIN = 16 * 2**20  # bytes of a visitor's trace, unpacked: what is shown stays in memory
+_ROUNDS, _NODES, _TEXT = 1024, 1024, 4096  # of it; text: of a token, of the note
+_MARGIN = 32  # kB of a request that are not the file
+_SEEDS = 2**53 - 1  # what a browser can count to
+SAVED = ("json", "html", "csv")
+
+
+def rail() -> gr.HTML:
+    """The list of recorded runs, and the way to open a file; `connect` wires it."""
+    return gr.HTML(
+        "",
+        html_template=_template("gallery.html", recordings.GALLERY_WORDS),
+        js_on_load=_script("bytes.js", "gallery.js"),
+        elem_id="recorded",
+        apply_default_css=False,
+        common=messages.dumps(
+            {
+                "words": recordings.GALLERY_WORDS,
+                "items": list(run_store.gallery().values()),
+                "prefix": run_store.GALLERY,
+                "limits": {"packed": packed(), "plain": PLAIN},
+            }
+        ),
+    )
+
+
+def connect(
+    gallery: gr.HTML,
+    viewer: gr.HTML,
+    visitor: gr.State,
+    prompt: gr.Textbox,
+    fields: dict[str, gr.Component],
+) -> None:
+    """A run chosen or dropped goes to the viewer, its settings into the controls
+    (`run_settings.FIELDS` by name); what is saved comes back to the viewer."""
+    shown = [viewer, prompt, *fields.values()]
+    hidden = {
+        "show_progress": "hidden",
+        "api_visibility": "private",
+        "trigger_mode": "multiple",
+    }
+    gallery.open(opened, visitor, shown, queue=False, **hidden)
+    viewer.save(saved, visitor, viewer, concurrency_id="save", concurrency_limit=1, **hidden)
+
+
+def packed() -> int:
+    """The largest trace, in bytes as packed, that a request can carry as base64."""
+    return (current().body_kb - _MARGIN) * 1024 * 3 // 4
+
+
+def _template(name: str, said: dict[str, str]) -> str:
+    page = Template(source_files.text(name))
+    return page.substitute({key: html.escape(word) for key, word in said.items()})
+
+
+def _script(*names: str) -> str:
+    return "\n".join(source_files.text(name) for name in names)
+
+
+# Opening
+
+
+def opened(event: gr.EventData, visitor: Session) -> list[Any]:
+    """The run that {"key"} names or {"data"} holds, for the viewer and for the controls; else one
+    sentence for the viewer. A run that is decoded meanwhile ends without a word."""
+    key, data = getattr(event, "key", None), getattr(event, "data", None)
+    try:
+        run, message = _shipped(key) if data is None else _own(data)
+        text = messages.dumps({"n": [visitor.epoch + 1, time.time()], **message})
+    except RheoError as error:
+        return _told(visitor, str(error))
+    except Exception:  # numbers that no run has; the views were made for those of a run
+        _LOG.exception("A trace that was opened could not be drawn")
+        return _told(visitor, recordings.UNDRAWABLE)
+    session.begin(visitor)
+    visitor.doing = "nothing"
+    if data is not None:
+        visitor.keep(message["key"], run)
+    return [text, *settings(run)]
+
+
+def _told(visitor: Session, sentence: str) -> list[Any]:
+    """One sentence; the run shown stays, and so do the controls."""
+    said = {"n": [visitor.epoch, time.time()], "type": "say", "sentence": sentence}
+    return [messages.dumps({**said, "state": "wrong"}), *(gr.skip() for _ in ("prompt", *FIELDS))]
+
+
+def _shipped(key: Any) -> tuple[Run, dict[str, Any]]:
+    run, entry = (
+        run_store.find({}, key),
+        run_store.gallery().get(key if isinstance(key, str) else ""),
+    )
+    if run is None or entry is None:
+        raise RheoError(recordings.NOT_THERE)
+    shown = {"state": "recorded", "sentence": recordings.GALLERY_RUN.format(title=entry["title"])}
+    return run, {**messages.whole(key, run, entry["round"]), **shown}
+
+
+def _own(data: Any) -> tuple[Run, dict[str, Any]]:
+    run = read(data)
+    sentence = recordings.OPENED.format(pair=run.pair, stop=labels.STOPS[run.stop])
+    shown = {"state": "recorded", "sentence": sentence}
+    return run, {**messages.whole(secrets.token_hex(6), run, 0), **shown}
+
+
+def settings(run: Run) -> list[Any]:
+    """Updates of the prompt and of `FIELDS`: pressing Run then does what the run shown did."""
+    try:
+        had = {name: run.params[name] for name in FIELDS if name in run.params}
+        params = DecodeParams(**had)
+    except (RheoError, TypeError):
+        had = {}
+    values = [getattr(params, name) if _settable(name, had) else gr.skip() for name in FIELDS]
+    return [run.prompt[: session.PROMPT_LIMIT], *values]
+
+
+def _settable(name: str, had: dict[str, Any]) -> bool:
+    """Whether a control can take the run's value; the largest supports have no place on it."""
+    if name not in SLIDER_RANGES:
+        return name in had and (name != "seed" or had[name] <= _SEEDS)
+    low, high, _ = SLIDER_RANGES[name]
+    return had.get(name) is not None and low <= had[name] <= min(high, limits.highest(name))
+
+
+def read(data: Any) -> Run:
+    """A visitor's trace from base64: nothing about it is trusted.
+
+    Raises:
+        RheoError: it is too large, no trace, or none that can be shown.
+    """
+    if not isinstance(data, str) or len(data) > packed() * 4 // 3 + 4:
+        raise RheoError(recordings.TRACE_TOO_LARGE.format(limit=f"{packed() / 2**20:.1f} MB"))
+    try:
+        blob = base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        blob = b""  # which is no trace, as the loader says
+    run = io.loads(blob, PLAIN)
+    if not run.rounds:
+        raise RheoError(recordings.NO_ROUNDS)
+    _check_size(run)
+    return run
+
+
+def _check_size(run: Run) -> None:
+    """A drawing repeats a token's text at every node: small traces can have huge drawings."""
+    nodes = max(len(round.nodes) for round in run.rounds)
+    text = max(map(len, [run.note, run.pair, *run.tokens.values()]))
+    for count, limit, said in (
+        (len(run.rounds), _ROUNDS, recordings.ROUNDS),
+        (nodes, _NODES, recordings.NODES),
+        (text, _TEXT, recordings.TEXT),
+    ):
+        if count > limit:
+            raise RheoError(recordings.TOO_MUCH.format(what=said.format(count=count)))
+
+
+# Saving
+
+
+def saved(event: gr.EventData, visitor: Session) -> Any:
+    """The file asked for with {"what", "run", "round"}, as text; `n` comes back as it came."""
+    what, at, n = (getattr(event, name, None) for name in ("what", "round", "n"))
+    run = run_store.find(visitor.runs, getattr(event, "run", None))
+    data = None
+    if run is not None and what in SAVED and type(at) is int and 0 <= at < len(run.rounds):
+        try:
+            data = made(what, run, at)
+        except Exception:
+            _LOG.exception("The %s of a run could not be made", what)
+    number = n if type(n) is int and abs(n) < 2**53 else 0
+    return gr.update(
+        saved=messages.dumps({"n": number, "what": what if data else "", "data": data})
+    )
+
+
+def made(what: str, run: Run, at: int) -> Any:
+    """A file's content: base64; of "html" what stands before plotly.js and what behind."""
+    if what == "html":
+        return html_export.page(run, at)
+    if what == "json":
+        return base64.b64encode(io.dumps(run, packed=True)).decode()
+    return base64.b64encode(
+        round_table.csv(round_table.rows(run, run.rounds[at])).encode("utf-8-sig")
+    ).decode()

@@ -1,0 +1,78 @@
+"""Settings that cannot go together: the others give way to the one just moved, and it is said."""
+
+import html
+import math
+from typing import Any
+
+import gradio as gr
+
+from rheo.params import DecodeParams
+from visual.pages import controls
+from visual.runtime import run_settings
+from visual.words import measures
+
+MOVED = ("strategy", "m", "K", "S", "probes")  # what the others have to give way to
+HELD = ("m", "K", "S", "probes")  # sliders that may give way
+
+
+def bind(fields: dict[str, Any], notice: gr.HTML, **options: Any) -> None:
+    """Each of `MOVED` settles the others."""
+    for name in MOVED:
+        outputs = [*(fields[held] for held in HELD), notice]
+        fields[name].input(_settler(name), list(fields.values()), outputs, **options)
+
+
+def _settler(moved: str) -> Any:
+    def settler(*values: Any) -> list[Any]:
+        asked = dict(zip(run_settings.FIELDS, values, strict=True))
+        if any(type(asked[name]) not in (int, float) for name in HELD):
+            return [*(gr.skip() for _ in HELD), controls.check(*values)]
+        changes, said = settle(moved, asked)
+        told = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)
+        rest = controls.check(*{**asked, **changes}.values())
+        return [*(_update(name, moved, asked, changes) for name in HELD), told + rest]
+
+    return settler
+
+
+def settle(moved: str, asked: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """What has to change so that the settings can go together, and a sentence for each change.
+
+    >>> settle("K", {"strategy": "rheo", "m": 5, "K": 4, "S": 128, "probes": 1})
+    ({'m': 3}, ['m is now 3: K = 4 leaves slots for m from 0 to 3.'])
+    """
+    now, said = dict(asked), []
+    if now["S"] < now["K"]:
+        if moved == "S":
+            now["K"] = int(now["S"])
+            said.append(measures.K_LOWERED.format(**now))
+        else:
+            step = run_settings.SLIDER_RANGES["S"][2]
+            now["S"] = step * math.ceil(now["K"] / step)
+            said.append(measures.S_RAISED.format(**now))
+    if _probes(now) and now["m"] > now["K"] - 1:
+        now["m"] = max(int(now["K"]) - 1, 0)
+        said.append(measures.M_LOWERED.format(**now))
+    if _probes(now) and now["m"] + _probes(now) > now["K"]:
+        name = "m" if moved == "probes" and now["probes"] <= now["K"] else "probes"
+        other = {"m": _probes(now), "probes": now["m"]}[name]
+        now[name] = int(now["K"] - other)
+        form = measures.M_LOWERED_PROBES if name == "m" else measures.PROBES_LOWERED
+        said.append(form.format(**now))
+    return {name: now[name] for name in HELD if now[name] != asked[name]}, said
+
+
+def _probes(now: dict[str, Any]) -> int:
+    """Slots that the strategy wants for probes."""
+    params = DecodeParams(strategy=now["strategy"], m=0, K=64, probes=max(1, int(now["probes"])))
+    return params.J
+
+
+def _update(name: str, moved: str, asked: dict[str, Any], changes: dict[str, Any]) -> Any:
+    """A slider's new value, and for m how far it goes now."""
+    more = {"value": changes[name]} if name in changes else {}
+    if name == "m" and moved != "m":
+        K, most = changes.get("K", asked["K"]), run_settings.SLIDER_RANGES["m"][1]
+        bound = most if _probes(asked) == 0 else min(most, int(K) - 1)
+        more["maximum"] = max(bound, 1)  # a slider needs two ends
+    return gr.update(**more) if more else gr.skip()

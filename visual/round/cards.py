@@ -1,0 +1,214 @@
+"""The card of a step as HTML: its formula with the numbers filled in, and the uniform as a tick.
+
+All that gives a verdict away (verdict, uniform, residual) has the class "veil", so that a reader
+can guess first. Names and classes only: the style is in host/steps.css.
+"""
+
+import html
+import math
+from collections.abc import Iterator
+
+from rheo.trace.schema import Node, Round, Run, Step, Visit
+from visual.round.residual_rows import draws
+from visual.style.palette import CHECK, CROSS, MARKS
+from visual.words import labels, sentences, verdicts
+from visual.words.sentences import number, ordered
+
+_ROOM = 0.13  # share of a bar from which a segment is labelled
+_GLYPHS = 9  # of such a label
+SIGNS = {"accept": CHECK, "reject": CROSS, "emit": ""}
+_Segment = tuple[str, float, str]  # label, width, classes
+
+
+def of_visit(run: Run, round: Round, visit: Visit) -> list[str]:
+    """One card a step of `visit`."""
+    made = _Cards(run, round, visit)
+    return [made.card(at) for at in range(len(visit.steps))]
+
+
+def left(visit: Visit, at: int) -> float:
+    """The mass that the rejection of the probe at step `at` leaves, before it is normalised."""
+    earlier = visit.steps[:at]
+    r = visit.residuals()[sum(step.verdict == "reject" for step in earlier)]
+    probe = sum(step.rule == "probe" for step in earlier)
+    last = not any(step.rule == "probe" for step in visit.steps[at + 1 :])
+    if visit.support_size > len(visit.ids) and last:
+        return visit.mass  # q-tilde is not recorded everywhere, but what it left is
+    return math.fsum(max(0.0, a - b) for a, b in zip(r, [*visit.q_tilde[probe], 0.0], strict=True))
+
+
+def amount(mass: float) -> str:
+    """A mass in words.
+
+    >>> amount(0.585), amount(1.0)
+    ('0.585', 'all')
+    """
+    shown = number(mass)
+    return verdicts.WHOLE if shown == number(1.0) else shown
+
+
+def letters(visit: Visit, at: int) -> tuple[str, str]:
+    """What the probe at step `at` is tested against, and drawn from: ("p", "q̃"), ("r", "q̃′")."""
+    earlier = visit.steps[:at]
+    law = verdicts.RESIDUAL if earlier else verdicts.P_SYMBOL
+    return law, verdicts.Q_TILDE_SYMBOL + verdicts.NEXT * sum(
+        step.rule == "probe" for step in earlier
+    )
+
+
+class _Cards:
+    """The cards of one visit."""
+
+    def __init__(self, run: Run, round: Round, visit: Visit) -> None:
+        self.run, self.round, self.visit = run, round, visit
+        self.children = sorted(
+            (n for n in round.nodes if n.parent == visit.node), key=lambda n: n.slot
+        )
+        self.kind = {n.token: n.kind for n in self.children}
+        self.group = [group for group in draws(visit.steps) for _ in group]  # of each step
+        self.stages = visit.residuals()
+        self.tested_first = run.params.get("strategy") == "rheo-rrsw"
+
+    def card(self, at: int) -> str:
+        step = self.visit.steps[at]
+        make = {"probe": self._probe, "sibling": self._sibling, "emit": self._emit}[step.rule]
+        veil = " veil" if step.rule == "emit" else ""  # what was drawn is the outcome itself
+        return f'<div class="rs-card{veil}" data-rule="{step.rule}">{make(at, step)}</div>'
+
+    def _probe(self, at: int, step: Step) -> str:
+        law, draft = letters(self.visit, at)
+        ratio, u = ordered([step.ratio, step.uniform])
+        p, q = number(step.p), number(step.q_tilde)
+        formula = verdicts.RATIO.format(law=law, draft=draft, p=p, q_tilde=q, ratio=ratio)
+        told = verdicts.RATIO_TOLD.format(u=u, verdict=labels.VERDICTS[step.verdict])
+        widest = max(step.p, step.q_tilde) or 1.0
+        accepts = _bar([("", step.ratio, "probe"), ("", 1 - step.ratio, "other")])
+        mass = left(self.visit, at) if step.verdict == "reject" else 0.0
+        return (
+            self._head(self._node(step).kind, step)
+            + _pair(law, step.p / widest, p, "target")
+            + _pair(draft, step.q_tilde / widest, q, "draft")
+            + _line(formula, told)
+            + _unit(accepts + _tick(step.uniform, f"{verdicts.TICK_1} {u}"))
+            + self._residual(law, draft, mass)
+        )
+
+    def _residual(self, law: str, draft: str, mass: float) -> str:
+        if mass <= 0:  # an accepted probe; or a rejection by rounding alone, which leaves the law
+            return ""
+        after = verdicts.RESIDUAL if law == verdicts.P_SYMBOL else verdicts.RESIDUAL_NEXT
+        formula = verdicts.RESIDUAL_FORMULA.format(
+            next=after, law=law, draft=draft, mass=number(mass)
+        )
+        said = verdicts.RESIDUAL_SAID.format(mass=amount(mass), law=law)
+        return f'<p class="rs-left veil"><b>{formula}</b> {said}</p>'
+
+    def _sibling(self, at: int, step: Step) -> str:
+        law, verdict = self._law(at), labels.VERDICTS[step.verdict]
+        if step.low == step.high:
+            line = _line(
+                verdicts.NO_MASS.format(law=law), verdicts.NO_MASS_TOLD.format(verdict=verdict)
+            )
+        else:
+            holds = step.low <= step.share < step.high
+            said = sentences.interval(step) | {"law": law, "verdict": verdict}
+            said["holds"] = labels.HOLDS if holds else labels.MISSES
+            line = _line(verdicts.INTERVAL.format(**said), verdicts.INTERVAL_TOLD.format(**said))
+        return self._head(self._node(step).kind, step) + line + self._shares(at, step)
+
+    def _emit(self, at: int, step: Step) -> str:
+        seen = not all(emission.node is not None for emission in self.round.emitted)
+        said = verdicts.EMITTED.format(**sentences.interval(step), law=self._law(at))
+        kind = "residual" if self.children else "bonus"
+        line = _line(said if seen else verdicts.NOT_EMITTED)
+        return self._head(kind, step) + line + self._shares(at, step, kind)
+
+    def _shares(self, at: int, step: Step, kind: str = "") -> str:
+        """The law of the draw from 0 to 1: kept children by slot, then all the rest. Those that
+        the walk has passed are hatched, the one in question is outlined."""
+        segments, used = [], 0.0
+        passed = {s.token for s in self.visit.steps[:at] if s in self.group[at]}
+        for child, width in self._widths(at):
+            here = " here" if child.token == step.token and step.rule == "sibling" else ""
+            look = child.kind + (" gone" if child.token in passed else here)
+            segments.append((self._short(child.token), width, look))
+            used += width
+        if kind:
+            low = max(used, step.low)
+            segments.append(("", low - used, "other"))
+            segments.append((self._short(step.token), step.high - low, f"{kind} here"))
+            used = max(used, step.high)
+        (u,) = ordered([step.share])
+        label = f"{verdicts.TICK_2} {u}" if step.share == step.uniform else u  # else it is rescaled
+        ground = _bar([*segments, ("", 1 - used, "other")])
+        return _unit(ground + _tick(step.share, label))
+
+    def _widths(self, at: int) -> Iterator[tuple[Node, float]]:
+        """Children in this draw and their shares: told by their steps, else by the residual."""
+        group = self.group[at]
+        told = {s.token: s.high - s.low for s in group if s.rule == "sibling"}
+        before = self.visit.steps[: self.visit.steps.index(group[0])]
+        r = self.stages[sum(s.verdict == "reject" for s in before)]
+        mass = dict(zip(self.visit.ids, r, strict=False))
+        tested = {s.token for s in before}
+        # RRSw tests its deterministic children before the probe: they are a draw of their own
+        head = self.tested_first and self.kind.get(group[0].token) == "deterministic"
+        for child in self.children:
+            later = head and child.kind != "deterministic"
+            if child.kind != "probe" and child.token not in tested and not later:
+                yield child, told.get(child.token, mass.get(child.token, 0.0))
+
+    def _law(self, at: int) -> str:
+        after = any(step.rule == "probe" for step in self.visit.steps[:at])
+        return labels.LAWS["residual" if after else "p"]
+
+    def _node(self, step: Step) -> Node:
+        return self.round.nodes[step.child]
+
+    def _head(self, kind: str, step: Step) -> str:
+        mark, verdict = MARKS[kind], labels.VERDICTS[step.verdict]
+        sign = SIGNS[step.verdict]
+        token = html.escape(sentences.name(self.run, step.token))
+        return (
+            f'<p class="rs-head"><b class="{kind}">{mark.glyph}{mark.letter}</b> '
+            f"<code>{token}</code> {labels.ORIGINS[kind]}"
+            f'<em class="veil {step.verdict}">{sign} {verdict}</em></p>'
+        )
+
+    def _short(self, token: int) -> str:
+        return html.escape(sentences.name(self.run, token, _GLYPHS))
+
+
+def _line(open: str, veiled: str = "") -> str:
+    veil = f'<span class="veil">{veiled}</span>' if veiled else ""
+    return f'<p class="rs-formula">{open}{veil}</p>'
+
+
+def _pair(label: str, share: float, value: str, look: str) -> str:
+    bar = f'<i><b class="{look}" style="width:{_percent(share)}"></b></i>'
+    return f'<div class="rs-pair"><span>{label}</span>{bar}<span>{value}</span></div>'
+
+
+def _unit(inside: str) -> str:
+    return f'<div class="rs-unit" aria-hidden="true">{inside}</div>'  # the formula says it all
+
+
+def _bar(segments: list[_Segment]) -> str:
+    return "".join(
+        f'<i class="{look}" style="width:{_percent(width)}">{label if width >= _ROOM else ""}</i>'
+        for label, width, look in segments
+        if width > 0
+    )
+
+
+def _tick(at: float, label: str) -> str:
+    side = " left" if at > 0.7 else ""
+    return f'<em class="rs-tick veil{side}" style="left:{_percent(at)}"><s>{label}</s></em>'
+
+
+def _percent(share: float) -> str:
+    """
+    >>> _percent(0.25), _percent(1 / 3)
+    ('25%', '33.33%')
+    """
+    return f"{100 * share:.2f}".rstrip("0").rstrip(".") + "%"

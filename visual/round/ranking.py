@@ -1,0 +1,57 @@
+"""The local ranking of a node's children: why the probe stands where it stands."""
+
+import math
+from typing import Any
+
+from rheo.trace.schema import Round, Run
+from visual.round import bars
+from visual.words import labels, sentences, verdicts
+from visual.words.sentences import number
+
+_RULED_OUT = -1e8  # a score below it: the draft gives the token no probability at all
+
+
+def table(run: Run, round: Round, node: int) -> dict[str, Any]:
+    """{"head", "rows", "note"}: children of `node` by score, kept and pruned; ties by slot, as in
+    growing and pruning. The note says what places the probe, and where pruning cut."""
+    there = round.nodes[node]
+    scored = [
+        (there.score + math.log(child.proxy) if child.proxy > 0 else -math.inf, child)
+        for child in bars.children(run, round, node)
+    ]
+    scored.sort(key=lambda pair: (-pair[0], pair[1].slot))
+    rows = [
+        [
+            str(rank),
+            str(child.slot),
+            sentences.name(run, child.token),
+            labels.ORIGINS[child.kind],
+            number(child.proxy),
+            _score(score),
+            verdicts.KEPT if child.kept else verdicts.PRUNED_TO,
+        ]
+        for rank, (score, child) in enumerate(scored, start=1)
+    ]
+    return {"head": list(verdicts.RANKING), "rows": rows, "note": _note(run, round, node)}
+
+
+def _note(run: Run, round: Round, node: int) -> str:
+    children = bars.children(run, round, node)
+    if not children and not round.nodes[node].expanded:
+        return verdicts.NOT_EXPANDED
+    cut = _score(min((n.score for n in round.nodes[1:]), default=-math.inf))
+    if not children:
+        return verdicts.ALL_DROPPED.format(cut=cut)
+    probes = [child for child in children if child.kind == "probe"]
+    if not probes:
+        why = verdicts.RANK_FIXED
+    elif run.params.get("strategy") == "naive":
+        why = verdicts.RANK_NAIVE
+    else:
+        why = verdicts.RANK_PROBE if int(run.params.get("m", 1)) else verdicts.RANK_PROBE_FIRST
+    proxy = number(probes[0].proxy) if probes else ""
+    return why.format(proxy=proxy) + verdicts.TEXT_CUT.format(cut=cut)
+
+
+def _score(score: float) -> str:
+    return f"{score:.2f}" if score > _RULED_OUT else verdicts.RULED_OUT

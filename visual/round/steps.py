@@ -1,0 +1,139 @@
+"""The frames of a round: what a reader sees, hears and may guess at each step of the stepper."""
+
+from typing import Any
+
+from rheo.trace.schema import Round, Run, Step, Visit
+from visual.round import bars, cards, residual
+from visual.tree import reveal
+from visual.words import labels, sentences, verdicts
+from visual.words.sentences import word
+
+
+def of(run: Run, round: Round) -> list[dict[str, Any]]:
+    """One frame a draft level, one for pruning, one a verdict; see `moments` for when.
+
+    A frame has: phase ("draft", "prune", "verdict", and "end" for the last), node (whose panel is
+    shown), sentence (the last frame's is the round's headline), card (HTML), ask (question, answer
+    and hint where a verdict can be guessed), rows (of the node's residual strip that are decided)
+    and emitted (tokens of the round that are known by then).
+    """
+    when = reveal.of(round)
+    frames = [_frame("draft", 0, _level(run, round, level)) for level in range(when.levels + 1)]
+    if when.prune is not None:
+        frames.append(_frame("prune", 0, _prune(round)))
+    said, emitted = iter(sentences.sentences(run, round)), 0
+    for visit in round.visits:
+        shown = cards.of_visit(run, round, visit), residual.revealed(run, round, visit)
+        for at, (card, rows) in enumerate(zip(*shown, strict=True)):
+            emitted += visit.steps[at].verdict != "reject"
+            known = min(emitted, len(round.emitted))
+            sentence = next(said).removesuffix(".") + _after(run, round, visit, at, emitted)
+            frames.append(
+                _frame("verdict", visit.node, sentence)
+                | {"card": card, "ask": _ask(run, visit, at), "rows": rows, "emitted": known}
+            )
+    frames[-1] |= {"phase": "end", "sentence": sentences.headline(run, round)}
+    return frames
+
+
+def _frame(phase: str, node: int, sentence: str) -> dict[str, Any]:
+    frame = {"phase": phase, "node": node, "sentence": sentence}
+    return {**frame, "card": "", "ask": None, "rows": 0, "emitted": 0}
+
+
+def _level(run: Run, round: Round, level: int) -> str:
+    """What the draft did at a level, as far as the trace knows: it keeps the nodes that survived
+    pruning, and their siblings."""
+    if level == 0:
+        template = verdicts.ROOT_CARD if len(round.nodes) > 1 else verdicts.ROOT_ALONE
+        return template.format(token=word(run, round.root))
+    kept = [node for node in round.nodes if node.depth == level]
+    parents = {node.parent for node in kept}
+    slots = sum(len(bars.children(run, round, parent)) for parent in parents)
+    probes = sum(node.kind == "probe" for node in kept)
+    some = verdicts.KEPT_SOME if slots > len(kept) else verdicts.KEPT_ALL
+    survive = {
+        "kept": some[len(kept) > 1].format(kept=len(kept)),
+        "probes": verdicts.PROBES[probes > 1].format(probes=probes) if probes else "",
+    }
+    if level == 1:
+        return verdicts.LEVEL_ONE.format(named=_named(run, round), **survive)
+    above = verdicts.LEVEL_PARENTS.format(parents=_count(len(parents), "node"), above=level - 1)
+    return verdicts.LEVEL.format(
+        level=level, parents=above, proposed=_count(slots, "token"), **survive
+    )
+
+
+def _named(run: Run, round: Round) -> str:
+    """The root's children by kind."""
+    by_kind: dict[str, list[str]] = {}
+    for child in bars.children(run, round, 0):
+        by_kind.setdefault(child.kind, []).append(word(run, child.token))
+    parts = [
+        verdicts.NAMED[kind].format(
+            tokens=_count(len(tokens), "token") if kind == "filler" else ", ".join(tokens)
+        )
+        for kind, tokens in by_kind.items()
+    ]
+    return verdicts.AND.join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+
+
+def _prune(round: Round) -> str:
+    kept = _count(len(round.nodes) - 1, "draft node")
+    dropped = sum(len(node.ghosts) for node in round.nodes)
+    template = verdicts.PRUNE if dropped else verdicts.NONE_DROPPED
+    return template.format(kept=kept, dropped=_count(dropped, "sibling"))
+
+
+def _count(count: int, noun: str) -> str:
+    one, more = verdicts.COUNTS[noun]
+    return one if count == 1 else more.format(count=count)
+
+
+def _after(run: Run, round: Round, visit: Visit, at: int, emitted: int) -> str:
+    """How a verdict's sentence ends: where the walk goes on, or what a rejection leaves."""
+    step = visit.steps[at]
+    if step.verdict == "accept":
+        if emitted == len(round.emitted):
+            return verdicts.TEXT_ENDS
+        leaf = all(node.parent != step.child for node in round.nodes)
+        return (verdicts.GOES_ON_LEAF if leaf else verdicts.GOES_ON).format(
+            token=word(run, step.token)
+        )
+    mass = _left(visit, at)
+    if not mass:
+        return "."
+    whole = step.rule == "sibling" or not any(s.verdict == "reject" for s in visit.steps[:at])
+    law = labels.LAWS["p" if whole else "residual"]
+    return verdicts.LEFT.format(mass=cards.amount(mass), law=law)
+
+
+def _left(visit: Visit, at: int) -> float:
+    """The mass left by a rejection that changes the law of the next draw; 0 for the others."""
+    step, later = visit.steps[at], visit.steps[at + 1 :]
+    if step.verdict != "reject":
+        return 0.0
+    if step.rule == "probe":
+        return cards.left(visit, at)
+    return 1 - step.high if later and later[0].rule == "probe" else 0.0  # the head was missed
+
+
+def _ask(run: Run, visit: Visit, at: int) -> dict[str, str] | None:
+    """The question to guess; None for an emission, and for a sibling without a chance."""
+    step = visit.steps[at]
+    if step.rule == "emit" or (step.rule == "sibling" and step.low == step.high):
+        return None
+    template = verdicts.ASK_PROBE if step.rule == "probe" else verdicts.ASK_SIBLING
+    return {
+        "question": template.format(token=word(run, step.token)),
+        "answer": step.verdict,
+        "hint": _hint(visit, at, step),
+    }
+
+
+def _hint(visit: Visit, at: int, step: Step) -> str:
+    if step.rule == "probe":
+        law, draft = cards.letters(visit, at)
+        return verdicts.HINT_PROBE.format(law=law, draft=draft)
+    law = labels.LAWS["residual" if any(s.rule == "probe" for s in visit.steps[:at]) else "p"]
+    return verdicts.HINT_SIBLING.format(law=law)

@@ -1,0 +1,280 @@
+"""Figures of a run: what was accepted, what became of the probes, where the time went."""
+
+import html
+import math
+import statistics
+from dataclasses import dataclass
+from typing import Any
+
+from rheo.trace.schema import Round, Run
+from visual.round import bars
+from visual.style.palette import MARKS
+from visual.words import measures, sentences
+
+_PARTS = ("target", "draft", "verify", "other")
+ENDS = ("residual", "bonus")
+COST_OF_A_LEVEL, _OVERHEAD = 0.06, 0.3  # in plain steps; they reproduce the paper's table
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Plain autoregressive decoding as measured on this machine: median ms a token."""
+
+    ms: float
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What is known beside the trace. `here`: the run was decoded by this very process."""
+
+    here: bool = False
+    plain: Plain | None = None
+    vocabulary: int | None = None  # of the target
+
+
+ELSEWHERE = Machine()  # a run that was decoded somewhere else
+
+
+def plain_of(run: Run) -> Plain | None:
+    """The reference out of an autoregressive run; None for another, or before its first round."""
+    if run.params.get("strategy") != "autoregressive" or not run.rounds:
+        return None
+    return Plain(statistics.median(r.ms.total for r in run.rounds), len(run.rounds))
+
+
+def origins(run: Run) -> dict[str, int]:
+    """Tokens that rounds emitted, by origin."""
+    count = dict.fromkeys(("deterministic", "probe", "filler", *ENDS), 0)
+    for r in run.rounds:
+        for emission in r.emitted:
+            count[emission.origin] += 1
+    return count
+
+
+def survival(run: Run) -> tuple[int, int]:
+    """Probes that pruning kept, and all probe slots of families that it kept a child of."""
+    kept = sum(node.kind == "probe" for r in run.rounds for node in r.nodes)
+    ghosts = [g for r in run.rounds for node in r.nodes for g in node.ghosts]
+    lost = sum(bars.ghost_kind(run, ghost.slot)[0] == "probe" for ghost in ghosts)
+    return kept, kept + lost
+
+
+def tested(run: Run) -> tuple[int, int, float]:
+    """Probes accepted, probes tested, and the mean probability of those tests."""
+    steps = [s for r in run.rounds for v in r.visits for s in v.steps if s.rule == "probe"]
+    mean = statistics.fmean(s.ratio for s in steps) if steps else 0.0
+    return sum(s.verdict == "accept" for s in steps), len(steps), mean
+
+
+def milliseconds(run: Run) -> dict[str, float]:
+    """Mean ms a round, by part."""
+    count = max(len(run.rounds), 1)
+    return {part: math.fsum(getattr(r.ms, part) for r in run.rounds) / count for part in _PARTS}
+
+
+def ms_a_token(run: Run) -> float | None:
+    """Wall time of the rounds a token that they emitted."""
+    emitted = sum(len(r.emitted) for r in run.rounds)
+    return math.fsum(r.ms.total for r in run.rounds) / emitted if emitted else None
+
+
+def projected(tau: float, depth: int, draft: float = COST_OF_A_LEVEL, overhead: float = _OVERHEAD):
+    """Speed-up over plain decoding where a round costs 1 + overhead + depth x draft plain steps.
+
+    >>> round(projected(5.25, 8), 2)  # the paper measured 2.93
+    2.95
+    """
+    return tau / (1 + overhead + depth * draft)
+
+
+def box(run: Run, machine: Machine) -> dict[str, Any]:
+    """Everything the run's box says beside its timeline; texts but for `shares`, which is HTML."""
+    return {
+        "figures": figures(run),
+        "shares": shares(run),
+        "speed": speed(run, machine),
+        "projection": projection(run),
+        "label": label(run),
+        "hint": measures.ROUNDS_HINT,
+    }
+
+
+def figures(run: Run) -> list[tuple[str, str, str]]:
+    """(label, value, hint)."""
+    if not run.rounds:
+        return []
+    said = {"tau": f"{run.tau:.2f}", "expected": f"{run.expected_accepted:.2f}"}
+    said["accepted"] = f"{statistics.fmean(r.accepted for r in run.rounds):.2f}"
+    emitted = origins(run)
+    said["kinds"] = _counts({k: n for k, n in emitted.items() if k not in ENDS})
+    said["ended"] = _counts({k: emitted[k] for k in ENDS})
+    took = ms_a_token(run)
+    said["speed"] = f"{1000 / took:.1f}" if took else measures.NONE_OF
+    hints = {}
+    kept, slots = survival(run)
+    accepted, count, mean = tested(run)
+    if slots:
+        said["survival"] = _of(kept, slots)
+        said["tests"] = _of(accepted, count)
+        hints["survival"] = measures.SURVIVAL_HINT
+        hints["tests"] = measures.TESTS_HINT.format(mean=f"{mean:.2f}") if count else ""
+    return [
+        (name, said[key], hints.get(key, ""))
+        for key, name in measures.FIGURES.items()
+        if key in said
+    ]
+
+
+def _counts(count: dict[str, int]) -> str:
+    return " · ".join(
+        measures.COUNT.format(letter=MARKS[kind].letter, count=n) for kind, n in count.items()
+    )
+
+
+def _of(part: int, whole: int) -> str:
+    if not whole:
+        return measures.NONE_OF
+    return measures.OF.format(part=part, whole=whole, percent=percent(part / whole))
+
+
+def percent(share: float) -> str:
+    """A share in whole percents.
+
+    >>> percent(0.625)
+    '62 %'
+    """
+    return measures.PERCENT.format(value=100 * share)
+
+
+def shares(run: Run) -> str:
+    """Where a round's time goes: one stacked bar and its labels, as HTML."""
+    ms = milliseconds(run)
+    total = math.fsum(ms.values())
+    if total <= 0:
+        return ""
+    parts, labels = [], []
+    for part in _PARTS:
+        name, share = measures.SHARES[part], ms[part] / total
+        title = measures.SHARE_TITLE.format(name=name, ms=ms[part])
+        said = measures.PART_SHARE.format(name=name, percent=percent(share))
+        parts.append(f'<i data-part="{part}" style="width:{100 * share:.2f}%" title="{title}"></i>')
+        labels.append(f'<span data-part="{part}" title="{title}"><i></i>{said}</span>')
+    said = ", ".join(
+        measures.PART_SHARE.format(name=measures.SHARES[p], percent=percent(ms[p] / total))
+        for p in _PARTS
+    )
+    label = html.escape(measures.SHARES_LABEL.format(total=total, parts=said))
+    return (
+        f"<p>{measures.ROUND_COST.format(total=total)}</p>"
+        f'<div class="rm-bar" role="img" aria-label="{label}">{"".join(parts)}</div>'
+        f'<p class="rm-labels" aria-hidden="true">{"".join(labels)}</p>'
+    )
+
+
+def ratio(run: Run, machine: Machine) -> float | None:
+    """Times as fast as plain decoding on this machine; None where that was not measured."""
+    took = ms_a_token(run)
+    if took is None or not machine.here or machine.plain is None or plain_of(run) is not None:
+        return None
+    return machine.plain.ms / took
+
+
+def speed(run: Run, machine: Machine) -> str:
+    """The speed-up over plain decoding on this machine, or why there is none to tell."""
+    took = ms_a_token(run)
+    if took is None:
+        return ""
+    own = plain_of(run)
+    if own is not None:
+        return measures.THE_REFERENCE.format(ms=own.ms)
+    if not machine.here:
+        return measures.MADE_ELSEWHERE.format(device=device(run), speed=1000 / took)
+    if machine.plain is None:
+        return measures.UNMEASURED
+    times = ratio(run, machine)
+    said = measures.MEASURED.format(
+        ratio=times, ms=took, plain=machine.plain.ms, tokens=machine.plain.tokens
+    )
+    return said if times >= 1 else f"{said} {_why_slow(run, machine.plain)}"
+
+
+def _why_slow(run: Run, plain: Plain) -> str:
+    ms = milliseconds(run)
+    steps = ms["target"] / plain.ms
+    tau = len([e for r in run.rounds for e in r.emitted]) / len(run.rounds)
+    if steps > tau / 2:
+        rows = round(statistics.fmean(len(r.nodes) for r in run.rounds))
+        return measures.WHY_SLOW.format(rows=rows, steps=steps, tau=tau)
+    return measures.WHY_SLOW_DRAFT.format(round=math.fsum(ms.values()) / plain.ms, tau=tau)
+
+
+def device(run: Run) -> str:
+    """What a run was decoded on, in a word or two."""
+    kind = run.device.split(":")[0]
+    name, threads = measures.DEVICES.get(kind, kind), run.versions.get("threads")
+    if kind != "cpu" or not threads:
+        return name
+    return measures.THREADS.format(device=name, threads=threads)
+
+
+def projection(run: Run) -> dict[str, Any] | None:
+    """What the browser recomputes while the reader changes the two costs; None without a draft."""
+    if not run.rounds or run.params.get("strategy") == "autoregressive":
+        return None
+    costs = {"draft": COST_OF_A_LEVEL, "overhead": _OVERHEAD}
+    return {
+        "title": measures.PROJECTION,
+        "formula": measures.PROJECTION_FORMULA,
+        "names": {"draft": measures.DRAFT_COST, "overhead": measures.OVERHEAD},
+        "why": measures.PROJECTION_WHY.format(**costs),
+        "tau": run.tau,
+        "depth": int(run.params.get("depth", 8)),
+        **costs,
+    }
+
+
+def label(run: Run) -> str:
+    """The timeline for who does not see it."""
+    if not run.rounds:
+        return ""
+    counts = ", ".join(str(len(r.emitted)) for r in run.rounds)
+    return measures.TIMELINE_LABEL.format(counts=counts, tau=f"{run.tau:.2f}")
+
+
+def compared(old: Run, new: Run) -> str:
+    """Two runs of one prompt and one seed in a sentence."""
+    names = [k for k in new.params if old.params.get(k) != new.params[k]]
+    changed = ", ".join(
+        measures.SETTING.format(name=k, old=_shown(old.params.get(k)), new=_shown(new.params[k]))
+        for k in names
+    )
+    apart = parting(old, new)
+    both = {"old": old, "new": new}
+    said = {f"{key}_tau": _two(run.tau) for key, run in both.items()}
+    said |= {f"{key}_expected": _two(run.expected_accepted) for key, run in both.items()}
+    where = measures.SAME_TEXT if apart is None else measures.PARTED.format(round=apart + 1)
+    return measures.COMPARED_SAID.format(
+        changed=changed or measures.SAME_SETTINGS, parting=where, **said
+    )
+
+
+def parting(old: Run, new: Run) -> int | None:
+    """The first round that emitted other tokens; None where the text is the same so far."""
+
+    def tokens(r: Round) -> list[int]:
+        return [e.token for e in r.emitted]
+
+    pairs = enumerate(zip(old.rounds, new.rounds, strict=False))
+    apart = next((k for k, (a, b) in pairs if tokens(a) != tokens(b)), None)
+    if apart is None and len(old.rounds) != len(new.rounds):
+        return min(len(old.rounds), len(new.rounds))
+    return apart
+
+
+def _two(x: float | None) -> str:
+    return "–" if x is None else f"{x:.2f}"
+
+
+def _shown(value: Any) -> str:
+    return sentences.number(value) if isinstance(value, float) else str(value)

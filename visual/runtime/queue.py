@@ -1,0 +1,95 @@
+"""The line of visitors before the one model: first come, first served, and of a bounded length.
+
+Gradio's own queue hides how long it is while a component shows no progress, and lets a full one
+answer with an error; here whoever waits reads how many are ahead, whoever is too many reads why.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rheo.errors import RheoError
+from visual.server.settings import current
+from visual.words import labels, refusals
+
+_POLL = 0.5  # seconds between two looks at the line
+
+Message = dict[str, Any]
+
+
+class Line:
+    """Tickets in the order they came. The first one has the model, the others wait.
+
+    >>> line = Line()
+    >>> with line.ticket(most=1) as first, line.ticket(most=1) as second:
+    ...     line.ahead(first), line.ahead(second)
+    (0, 1)
+    """
+
+    def __init__(self) -> None:
+        self._tickets: list[object] = []
+        self._moved = threading.Condition()
+
+    @contextmanager
+    def ticket(self, most: int) -> Iterator[object]:
+        """A place at the end, given up when the block is left.
+
+        Args:
+            most: tickets that may wait, besides the one that has the model.
+
+        Raises:
+            RheoError: so many wait already.
+        """
+        mine = object()
+        with self._moved:
+            if len(self._tickets) > most:
+                raise RheoError(refusals.LINE_FULL.format(length=most))
+            self._tickets.append(mine)
+        try:
+            yield mine
+        finally:
+            with self._moved:
+                self._tickets.remove(mine)
+                self._moved.notify_all()
+
+    def ahead(self, ticket: object) -> int:
+        """How many come before this ticket."""
+        with self._moved:
+            return self._tickets.index(ticket)
+
+    def wait(self, ticket: object, seconds: float) -> None:
+        """Return when it is this ticket's turn, or after so many seconds."""
+        with self._moved:
+            self._moved.wait_for(lambda: self._tickets[0] is ticket, seconds)
+
+    def __len__(self) -> int:
+        return len(self._tickets)
+
+
+LINE = Line()  # of this process, as the model is
+
+
+def in_turn(over: Callable[[], bool], work: Iterator[Message]) -> Iterator[Message]:
+    """The messages of `work` when it is its turn, and where it stands until then.
+
+    Args:
+        over: whether the visitor wants the work no longer.
+        work: a generator that has not begun; closed at the end.
+
+    Raises:
+        RheoError: too many wait already; and whatever `work` raises.
+    """
+    with LINE.ticket(current().queue) as ticket:
+        while (count := LINE.ahead(ticket)) and not over():
+            said = refusals.AHEAD.format(count=count)
+            yield {"type": "say", "sentence": said, "state": "waiting", "at": time.time()}
+            LINE.wait(ticket, _POLL)
+        if over():
+            yield {"type": "say", "sentence": labels.STOPPED_RUN, "state": "done"}
+            return
+        try:
+            yield from work
+        finally:
+            work.close()

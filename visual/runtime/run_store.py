@@ -1,0 +1,51 @@
+"""Which run a key names: one that is shipped, or one of the visitor's own."""
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rheo.errors import RheoError
+from rheo.gallery.criteria import read_index
+from rheo.trace.io import load
+from rheo.trace.schema import Run
+
+TRACES = Path(__file__).parents[2] / "assets" / "traces"
+FIRST = "first.json.gz"
+RECORDED = "recorded"  # the key of the run that the page opens with
+GALLERY = "gallery/"  # before the name of a shipped run
+_KEPT = 8  # shipped runs that stay in memory
+
+
+@functools.cache
+def recorded() -> Run | None:
+    """The run to open with: the shipped one, else the newest trace there is."""
+    found = sorted(TRACES.glob("*.json.gz"), key=lambda p: (p.name == FIRST, p.stat().st_mtime))
+    return load(found[-1]) if found else None
+
+
+@functools.cache
+def gallery() -> dict[str, dict[str, Any]]:
+    """The shipped runs by key, in their order: name, title, sentence, round to open."""
+    return {GALLERY + entry["name"]: entry for entry in read_index(TRACES)}
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _shipped(name: str) -> Run | None:
+    try:
+        return load(TRACES / f"{name}.json.gz")
+    except RheoError:
+        return None
+
+
+def find(own: Mapping[str, Run], key: Any) -> Run | None:
+    """The run named `key`, which comes from a browser and may be anything.
+
+    Args:
+        own: the visitor's runs by key.
+    """
+    if not isinstance(key, str):
+        return None
+    if key in gallery():
+        return _shipped(gallery()[key]["name"])
+    return recorded() if key == RECORDED else own.get(key)

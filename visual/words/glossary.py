@@ -1,0 +1,38 @@
+"""What a newcomer is told: the idea in plain words, the marks, the letters."""
+
+WHAT = "What is this?"
+HEAD = "The idea in plain words"
+PLAIN_WORDS = (
+    "A large language model, the target, writes one token per forward pass, and a pass is slow. A "
+    "small model, the draft, guesses a whole tree of continuations; one pass of the target checks "
+    "them all, and the guesses that it accepts are written at once.",
+    "Most such trees hold the draft’s most probable tokens and nothing else. The more open a text "
+    "is, the more often the target wants a token outside of them, and the guess is lost: that is "
+    "the one-hot dilemma. RheoSampling gives one place at every node to a probe, a token drawn at "
+    "random from all the others, so that any token can be guessed.",
+    "Lossless: an acceptance test and what it leaves (the residual) make up exactly for what the "
+    "draft preferred. The text has the law of the target writing alone; the other page lets you "
+    "check that, and break it.",
+)
+MARKS_HEAD, TERMS_HEAD = "The marks", "The letters and terms"
+TERMS = (
+    ("p", "the target’s probability of a token"),
+    ("q", "the draft’s probability of a token"),
+    ("q̃", "what the probe is drawn from: q without the deterministic tokens, normalised"),
+    ("z", "tail mass: how much of q the probe is drawn from"),
+    ("one-hot", "a token proposed for sure: accepted with probability p"),
+    ("true", "with what probability a token was proposed: 1 for a one-hot one, q̃ for a probe"),
+    (
+        "proxy",
+        "what pruning ranks by: q, and for the probe a value that does not depend on which token "
+        "was drawn, or pruning would bend the law",
+    ),
+    ("u₁", "the random number that tests a probe: accepted below min(1, p / q̃)"),
+    ("u₂", "the random number that picks one of the siblings, or another token"),
+    ("residual", "what is left of p after a rejection, stretched to 1; the next draw is from it"),
+    ("bonus", "the token that the target adds behind the last accepted leaf"),
+    ("accept", "with what probability the walk goes on to a node, given it is at the parent"),
+    ("overlap", "how much of p the probe can give: the mean acceptance of a probe that is tested"),
+    ("coverage", "how much of the draft’s probability is on the tokens it may propose"),
+    ("τ", "tokens per round, that is, per forward pass of the target"),
+)

@@ -1,0 +1,119 @@
+"""What the run's box, the sliders that teach and the second run say."""
+
+# --- figures of a run ---
+FIGURES = {
+    "tau": "τ, tokens per round",
+    "accepted": "accepted per round",
+    "expected": "expected accepted per round",
+    "kinds": "accepted by kind",
+    "ended": "rounds ended by",
+    "survival": "probes kept after pruning",
+    "tests": "probes accepted when tested",
+    "speed": "tokens/s after prefill",
+}
+OF = "{part} of {whole} ({percent})"
+NONE_OF = "none"
+COUNT = "{letter} {count}"
+SURVIVAL_HINT = "Of the probe slots of nodes that kept a child; a trace knows no others."
+TESTS_HINT = "On average these tests are passed with probability {mean}."
+PERCENT = "{value:.0f} %"
+SHARES = {"draft": "draft", "target": "target", "verify": "verify", "other": "other"}
+PART_SHARE = "{name} {percent}"
+SHARE_TITLE = "{name}: {ms:.1f} ms a round"
+SHARES_LABEL = "Where a round's {total:.0f} ms go: {parts}"
+ROUND_COST = "A round takes {total:.0f} ms"
+TIMELINE_LABEL = "Tokens by round: {counts}. On average {tau}."
+ROUNDS_HINT = "Choose a bar to see its round."
+
+# --- speed against plain decoding ---
+ENDED = "; {ratio:.2f}× the speed of plain decoding here"
+UNMEASURED = (
+    "Plain decoding has not been measured on this machine yet, so there is no speed-up to tell: "
+    "press Run with the strategy Autoregressive."
+)
+MADE_ELSEWHERE = (
+    "Measured on another machine ({device}): {speed:.1f} tokens/s there. A speed-up compares with "
+    "plain decoding on the same machine, which this trace does not have."
+)
+THE_REFERENCE = "This is plain decoding itself: {ms:.0f} ms a token, the reference for speed-ups."
+MEASURED = (
+    "Speed-up on this machine: {ratio:.2f}×. A token took {ms:.0f} ms, plain decoding "
+    "{plain:.0f} ms (median of {tokens} tokens)."
+)
+WHY_SLOW = (
+    "Why below 1: this device pays for every row. One verification of {rows} rows took as long as "
+    "{steps:.1f} plain steps, and a round gave {tau:.2f} tokens. A GPU reads the weights once for "
+    "all rows, so that there they cost little more than one."
+)
+WHY_SLOW_DRAFT = (
+    "Why below 1: a round took as long as {round:.1f} plain steps and gave {tau:.2f} tokens."
+)
+DEVICES = {"cpu": "CPU", "cuda": "GPU", "mps": "Apple GPU"}
+THREADS = "{device}, {threads} threads"
+
+MEASURING = "Measuring plain decoding"
+
+# --- the projection ---
+PROJECTION = "Projected on a GPU"
+PROJECTION_FORMULA = (
+    "speed-up = τ / (1 + overhead + depth × draft) = {tau} / (1 + {overhead} + {depth} × {draft}) "
+    "= {ratio}×"
+)
+DRAFT_COST = "draft: one level, in target steps"
+OVERHEAD = "overhead: verifying a tree, beyond one step"
+PROJECTION_WHY = (
+    "A step is one plain forward pass of the target. With {draft} and {overhead} the formula gives "
+    "the paper's six speed-ups on an A6000 (τ 4.99 to 5.89, depth 8: 2.84× to 3.43×) to within 5 %."
+)
+
+# --- sliders that teach ---
+WHATIF = {
+    "hint": "Move T, m or K: this node answers at once.",
+    "again": "Run again, same seed",
+}
+WITH = "With m = {m}, T = {T:g}, K = {K}"
+RUN_HAD = "the run: m = {m}, T = {T:g}, K = {K}"
+WHATIF_ROWS = {
+    "z": "tail mass z",
+    "probe": "probe",
+    "proxy": "its proxy",
+    "ratio": "accepted when tested",
+    "overlap": "mean over all draws",
+    "residual": "left if all are rejected",
+}
+WHATIF_COLUMNS = ("slot", "proxy", "true", "accept")
+BARS = {"run": "run", "whatif": "now"}
+BAR_LABEL = "{name}: {percent} accepted at this node"
+ALL_OTHERS = "others {mass}"
+NOTHING = "–"
+CHANGE = "{before} → {after}"
+NO_PROBE_HERE = "none kept"
+TOP_K = "Top-K has no probe: m changes nothing here."
+ALL_PRUNED = "Pruning kept no child of this node, so nothing is tested here."
+ERROR = (
+    "The trace keeps p on {known} tokens and the mass of the rest ({rest}), so probabilities at "
+    "this T are right to ± {error}."
+)
+UNSURE = "Which uniform drew this node's probe is not certain; one is used that draws the same."
+NEEDS_RUN = "The children that pruning kept stay kept; which others would be needs a new draft."
+
+# --- impossible pairs, prevented ---
+M_LOWERED = "m is now {m}: K = {K} leaves slots for m from 0 to {m}."
+M_LOWERED_PROBES = "m is now {m}: K = {K} slots less {probes} probes leave no more."
+PROBES_LOWERED = "probes is now {probes}: m = {m} leaves {probes} of K = {K} slots."
+S_RAISED = "S is now {S}: a support cannot fill K = {K} slots with fewer tokens."
+K_LOWERED = "K is now {K}: a support of S = {S} tokens fills no more slots."
+
+# --- two runs ---
+OLD, NEW = "old", "new"
+FLIP = "Old or new run"
+FLIP_HINT = "Key: x"
+COMPARED_SAID = (
+    "{changed}: τ {old_tau} → {new_tau}, expected accepted per round {old_expected} → "
+    "{new_expected}; {parting}. τ of one short run is luck: compare the expectation."
+)
+SAME_SETTINGS = "Same settings"
+SETTING = "{name} {old} → {new}"
+PARTED = "the texts part in round {round}"
+SAME_TEXT = "the text is the same"
+NO_RUN_AGAIN = "This run is no longer known here: press Run."

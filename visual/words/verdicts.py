@@ -1,0 +1,80 @@
+"""The strings of the stepper: what a frame, its card and the local ranking say."""
+
+# --- a sentence a frame ---
+ROOT_CARD = "The root {token} is the last token of the text: the draft’s tree grows from it."
+ROOT_ALONE = "The root {token} is the last token of the text, and nothing is drafted."
+LEVEL = (
+    "Level {level}: below {parents} the draft proposes {proposed}; {kept} will survive pruning"
+    "{probes}."
+)
+LEVEL_ONE = (
+    "Level 1: below the root the draft proposes {named}; {kept} will survive pruning{probes}."
+)
+NAMED = {  # by kind; fillers are counted
+    "deterministic": "{tokens} (deterministic)",
+    "probe": "{tokens} (drawn at random: the probe)",
+    "filler": "{tokens} by rank (fillers)",
+}
+AND = " and "
+LEVEL_PARENTS = "{parents} of level {above}"
+KEPT_ALL = ("it", "all of them")  # of one, of more
+KEPT_SOME = ("the one shown here", "the {kept} shown here")
+PROBES = (", a probe among them", ", {probes} probes among them")
+PRUNE = "Pruning keeps {kept} by score; {dropped} dropped."
+NONE_DROPPED = "Pruning keeps {kept} by score and drops none of their siblings."
+COUNTS = {  # noun -> (one, more)
+    "node": ("1 node", "{count} nodes"),
+    "token": ("1 token", "{count} tokens"),
+    "draft node": ("the best draft node", "the {count} best draft nodes"),
+    "sibling": ("1 sibling is", "{count} of their siblings are"),
+}
+
+# --- what a verdict's sentence ends with ---
+GOES_ON = "; the walk goes on at {token}."
+GOES_ON_LEAF = "; the walk goes on at {token}, a leaf."
+TEXT_ENDS = "; the text ends with it."
+LEFT = "; {mass} of {law} is left and is normalised."
+WHOLE = "all"
+
+# --- guess first ---
+ASK_PROBE = "Will the probe {token} be accepted?"
+ASK_SIBLING = "Will the sibling {token} be accepted?"
+HINT_PROBE = "It will if u₁ falls below min(1, {law} / {draft})."
+HINT_SIBLING = "It will if u₂ falls into its interval of {law}."
+
+# --- cards ---
+P_SYMBOL, RESIDUAL, RESIDUAL_NEXT, Q_TILDE_SYMBOL, NEXT = "p", "r", "r′", "q̃", "′"
+RATIO = "min(1, {law} / {draft}) = min(1, {p} / {q_tilde}) = {ratio}"
+RATIO_TOLD = "; u₁ = {u}: {verdict}"
+TICK_1, TICK_2 = "u₁", "u₂"
+RESIDUAL_FORMULA = "{next} = max(0, {law} − {draft}) / {mass}"
+RESIDUAL_SAID = "{mass} of {law} is left; stretched to 1 it is the law of the next draw."
+INTERVAL = "its interval [{low}, {high}) of {law}"
+INTERVAL_TOLD = " {holds} {share}: {verdict}"
+NO_MASS = "{law} leaves it no mass"
+NO_MASS_TOLD = ": {verdict}"
+EMITTED = "its interval [{low}, {high}) of {law} holds {share}"
+NOT_EMITTED = "drawn, but not emitted: the text had ended before it"
+
+# --- the local ranking ---
+RANKING = ("rank", "slot", "child", "kind", "proxy", "score", "pruning")
+KEPT, PRUNED_TO = "kept", "pruned"
+RULED_OUT = "ruled out"
+RANK_PROBE = (
+    "The probe’s proxy is min(q of the last deterministic token, tail mass z) = {proxy}, at least "
+    "q of every filler: it stands right behind the deterministic slots, whatever token was drawn"
+)
+RANK_PROBE_FIRST = (
+    "Without deterministic slots the probe’s proxy is q of the best token, {proxy}: it stands "
+    "first, whatever token was drawn"
+)
+RANK_NAIVE = (
+    "Here the probe is scored by its own q, {proxy}: where it stands depends on the token that was "
+    "drawn, and that biases the law"
+)
+RANK_FIXED = "No probe was drawn here: the children stand in the order of q"
+TEXT_CUT = "; the smallest score that pruning kept in this round is {cut}."
+ALL_DROPPED = (
+    "None of its children was kept: all fell below the smallest score that pruning kept, {cut}."
+)
+NOT_EXPANDED = "This node was not expanded: it has no children to rank."
