@@ -1,3 +1,3 @@
 """RheoScope's engine: lossless stochastic decoding with dynamic draft trees (arXiv 2609.21827)."""
 
-__version__ = "0.1.0"
+from rheo.version import __version__ as __version__

@@ -4,11 +4,11 @@ import argparse
 from pathlib import Path
 from typing import Any, NoReturn
 
-from rheo import __version__
 from rheo.cli.training import add_corpus, add_train
 from rheo.cli.types import positive, real, support, swept, whole
 from rheo.models.hub.catalogue import DEFAULT, PAIRS
 from rheo.params import STRATEGIES, DecodeParams
+from rheo.version import __version__
 
 COMPARED = ("topk", "rheo-rrsw", "rheo")
 WITH_REFERENCE = ("autoregressive", *COMPARED)

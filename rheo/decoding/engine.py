@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import torch
 import transformers
 
-from rheo import __version__
 from rheo.decoding.loop import Decoding
 from rheo.errors import RheoError
 from rheo.models.draft import Draft
@@ -19,6 +18,7 @@ from rheo.models.placement import check_fit, weights
 from rheo.models.target.target import Target
 from rheo.params import DecodeParams
 from rheo.trace.schema import Run
+from rheo.version import __version__
 
 # any plain text: a head that fits its target agrees on a quarter of it, one that does not on none
 SELF_CHECK = (

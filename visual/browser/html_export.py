@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from string import Template
 from typing import Any
 
-from rheo import __version__
 from rheo.trace.schema import Run
+from rheo.version import __version__
 from visual.browser import component, messages, source_files
 from visual.server import routes
 from visual.words import labels, recordings
