@@ -20,6 +20,7 @@ def module_of(path: Path) -> str:
 PATHS = [*(p for room in ROOMS for p in sorted((ROOT / room).rglob("*.py"))), ROOT / "app.py"]
 FILES = {module_of(path): path for path in PATHS}
 SOURCES = {name: path.read_text(encoding="utf-8") for name, path in FILES.items()}
+DOTTED = {name for name in SOURCES if "." in name}
 PACKAGES = {name for name, path in FILES.items() if path.name == "__init__.py"}
 
 
@@ -31,9 +32,9 @@ def inside(name: str, area: str) -> bool:
 def imports(module: str, source: str, package: bool = False) -> set[str]:
     """Return the dotted names that a module imports anywhere in its text.
 
-    Imports in functions and for type checking count, and so does a string that is the
-    dotted name of a module: `import_module("rheo.trace.io")` imports as much as a statement does. `from a
-    import b` gives "a.b", for b may be a module, and "a" too, unless `a` is a package of ours.
+    Imports in functions and for type checking count, and so does a string that is the dotted name
+    of a module: `import_module("rheo.trace.io")` imports as much as a statement does. `from a
+    import b` gives "a.b", for b may be a module, and "a" too.
     """
     home = module.split(".") if package else module.split(".")[:-1]
     found: set[str] = set()
@@ -46,7 +47,7 @@ def imports(module: str, source: str, package: bool = False) -> set[str]:
             found |= {base} | {f"{base}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             name = node.value.partition(":")[0]
-            found |= {name} & SOURCES.keys()
+            found |= {name} & DOTTED
     return found
 
 
