@@ -13,7 +13,6 @@ import importlib.util
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 import torch
@@ -21,15 +20,10 @@ import torch
 from rheo.errors import RheoError
 from rheo.models.hub.catalogue import ASSETS, SMOLLM2_135M
 from rheo.models.hub.fetch import console_progress, ensure_source
+from tests.decoding.tiny_runs import tiny_pair
+from tests.needs import skip_unless_required
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-
-
-def skip_unless_required(need: str, why: str) -> NoReturn:
-    """Skip a test for want of `need`, or fail it where RHEO_REQUIRE names that need."""
-    if need in os.environ.get("RHEO_REQUIRE", "").split(","):
-        pytest.fail(f"RHEO_REQUIRE names {need}: {why}", pytrace=False)
-    pytest.skip(why)
 
 
 @pytest.fixture(scope="session")
@@ -55,6 +49,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         skip_unless_required("browser", "no Chromium or no playwright on this machine")
 
 
+@pytest.fixture(scope="session")
+def models() -> tuple:
+    """Two tiny random models, target and draft, that resemble each other; nobody changes them."""
+    return tiny_pair()
+
+
 @pytest.fixture
 def one_thread() -> Iterator[None]:
     """Small tensors: a second thread costs more than it brings."""
@@ -62,3 +62,16 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """One headless Chromium a module: while playwright's loop runs, no other test can have one."""
+    from playwright.sync_api import sync_playwright
+
+    path = next(filter(None, map(shutil.which, BROWSERS)))
+    with sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-dev-shm-usage"]
+        chromium = playwright.chromium.launch(executable_path=path, args=flags)
+        yield chromium
+        chromium.close()

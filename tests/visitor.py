@@ -7,6 +7,11 @@ from typing import Any
 
 import httpx
 
+from rheo.params import DecodeParams
+from visual.runtime import run_settings
+
+PAIR = "smollm2-135m"
+
 
 class Visitor:
     """One session of an app at `address`; every call is plain HTTP."""
@@ -91,3 +96,9 @@ def _patched(shown: Any, sent: Any) -> Any:
         assert not path and action in ("replace", "append"), sent
         shown = value if action == "replace" else shown + value
     return shown
+
+
+def run_values(prompt="A lighthouse", pair=PAIR, **changes):
+    """What a press of Run sends: prompt, pair and the fields, each at its default or as given."""
+    good = DecodeParams()
+    return [prompt, pair, *(changes.get(n, getattr(good, n)) for n in run_settings.FIELDS)]

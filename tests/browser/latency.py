@@ -16,7 +16,8 @@ from playwright.sync_api import sync_playwright
 
 from rheo.trace import io
 from rheo.trace.schema import Run
-from tests.browser.conftest import PATIENCE, ROOT, served
+from tests.browser.app_process import ROOT, served
+from tests.browser.viewer import PATIENCE
 
 PAUSE_MS = 150  # between two key presses: a reader in a hurry
 WATCH = """() => {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import stay_inside
+from tests.browser.viewer import stay_inside
 from visual.words import glossary, labels
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

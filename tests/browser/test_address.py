@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pytest
 
 from rheo.trace import io
-from tests.browser.conftest import served
+from tests.browser.app_process import served
 from visual.pages import url_state
 from visual.words import labels, refusals
 from visual.words import links as strings_address

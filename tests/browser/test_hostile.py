@@ -11,11 +11,10 @@ from dataclasses import replace
 import pytest
 
 from rheo.trace import io
-from tests.browser.conftest import served
+from tests.browser.app_process import served
 from tests.hostile import MARK, TEXTS
-from tests.visitor import Visitor
+from tests.visitor import Visitor, run_values
 from tests.visual import sample
-from tests.visual.server.test_hostile import request as request_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 LONG = ("a megabyte", "lone surrogate")  # the first for the server's tests, the second for no page
@@ -109,7 +108,7 @@ def test_who_waits_reads_how_many_are_ahead(visit, hostile):
     """Two visitors before this one; each that leaves brings it one place nearer."""
     others = [Visitor(hostile) for _ in range(2)]
     for other in others:
-        runs = other.decode(request_of("a long one"))
+        runs = other.decode(run_values("a long one"))
         next(runs)
         threading.Thread(target=lambda runs=runs: list(runs), daemon=True).start()
     page = visit(hostile)

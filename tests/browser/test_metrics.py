@@ -3,7 +3,7 @@
 import pytest
 
 from rheo.trace import io
-from tests.browser.conftest import served
+from tests.browser.app_process import served
 from tests.visual import by_hand
 from visual.run import metrics
 from visual.words import measures

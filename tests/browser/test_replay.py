@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 from rheo.trace import io as tracefile
-from tests.browser.conftest import served
-from tests.browser.test_playground import MARKS, VIEW, at_round, at_state, same_tree, state
+from tests.browser.app_process import served
+from tests.browser.viewer import MARKS, VIEW, at_round, at_state, same_tree, state
 from tests.visual import sample
 from visual.pages import recorded_runs
 from visual.round import round_table

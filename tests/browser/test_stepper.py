@@ -3,8 +3,7 @@
 import pytest
 
 from rheo.trace import io
-from tests.browser.conftest import PATIENCE, stay_inside
-from tests.browser.test_playground import MARKS, VIEW, at_round, same_tree, state
+from tests.browser.viewer import MARKS, PATIENCE, VIEW, at_round, same_tree, state, stay_inside
 from visual.browser import messages
 from visual.round import steps
 from visual.words import labels, sentences

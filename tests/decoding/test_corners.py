@@ -16,10 +16,9 @@ from rheo.models.target.target import Target
 from rheo.params import DecodeParams
 from rheo.trace.io import loads, to_json
 from rheo.trace.schema import Round
-from tests.decoding.test_loop import PROMPT, decoding, models, new_tokens  # noqa: F401
+from tests.decoding.tiny_runs import PROMPT, decoding, new_tokens, run_of
 from tests.models.draft.heads import random_head, write
 from tests.tiny import byte_level_tokenizer, tiny_model
-from tests.trace.test_trace import run_of
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -70,7 +69,7 @@ def test_residuals_of_a_support_that_is_not_recorded_whole(wide: list[Decoding])
 
 
 @pytest.mark.parametrize("change", [{"T": 0.0}, {"S": None}, {"top_p": 0.3}])
-def test_tokens_outside_the_support_are_outside_it(models, change: dict) -> None:  # noqa: F811
+def test_tokens_outside_the_support_are_outside_it(models, change: dict) -> None:
     run = decoding(models, **change)
     new_tokens(run)
     for decoded in run.rounds:
@@ -78,7 +77,7 @@ def test_tokens_outside_the_support_are_outside_it(models, change: dict) -> None
             assert not set(visit.ids) & set(visit.outside_ids)
 
 
-def test_tokens_behind_an_eos_do_not_count_where_the_length_cuts_first(models) -> None:  # noqa: F811
+def test_tokens_behind_an_eos_do_not_count_where_the_length_cuts_first(models) -> None:
     same, checked = (models[0], models[0]), 0
     for seed in range(20):
         run = decoding(same, strategy="topk", T=0.5, seed=seed, max_new_tokens=90)
@@ -94,7 +93,7 @@ def test_tokens_behind_an_eos_do_not_count_where_the_length_cuts_first(models) -
     assert checked
 
 
-def test_rrsw_shows_its_deterministic_children_first(models) -> None:  # noqa: F811
+def test_rrsw_shows_its_deterministic_children_first(models) -> None:
     run = decoding(models, strategy="rheo-rrsw", T=0.0)
     new_tokens(run)
     for decoded in run.rounds:
@@ -106,7 +105,7 @@ def test_rrsw_shows_its_deterministic_children_first(models) -> None:  # noqa: F
             )
 
 
-def test_a_draft_that_rules_tokens_out_can_be_saved(models) -> None:  # noqa: F811
+def test_a_draft_that_rules_tokens_out_can_be_saved(models) -> None:
     run = decoding(models, R=30)
     extend, level = run.draft.extend, run.draft.level
 
@@ -119,7 +118,7 @@ def test_a_draft_that_rules_tokens_out_can_be_saved(models) -> None:  # noqa: F8
     loads(json.dumps(to_json(run_of(run)), allow_nan=False).encode())
 
 
-def test_a_run_that_was_closed_before_it_began(models) -> None:  # noqa: F811
+def test_a_run_that_was_closed_before_it_began(models) -> None:
     run = decoding(models)
     run.close()
     with pytest.raises(RheoError):
@@ -127,13 +126,13 @@ def test_a_run_that_was_closed_before_it_began(models) -> None:  # noqa: F811
 
 
 @pytest.mark.parametrize("raw", [True, False])
-def test_a_prompt_that_is_no_unicode_text(models, raw: bool) -> None:  # noqa: F811
+def test_a_prompt_that_is_no_unicode_text(models, raw: bool) -> None:
     with pytest.raises(RheoError):
         Target(models[0], byte_level_tokenizer()).encode("a\udcff", raw)
 
 
 @pytest.mark.parametrize("number", ["1" + "0" * 400, "1e999", "-1e999"])
-def test_numbers_no_float_can_hold_are_refused(models, number: str) -> None:  # noqa: F811
+def test_numbers_no_float_can_hold_are_refused(models, number: str) -> None:
     run = decoding(models, max_new_tokens=5)
     new_tokens(run)
     data = to_json(run_of(run))
@@ -142,7 +141,7 @@ def test_numbers_no_float_can_hold_are_refused(models, number: str) -> None:  # 
         loads(json.dumps(data).replace('"@@@"', number).encode())
 
 
-def test_steps_name_tokens_that_the_visit_has(models) -> None:  # noqa: F811
+def test_steps_name_tokens_that_the_visit_has(models) -> None:
     run = decoding(models, max_new_tokens=9, strategy="topk")
     new_tokens(run)
     data = to_json(run_of(run))

@@ -6,48 +6,11 @@ import pytest
 import torch
 
 from rheo.algorithm.strategies import TABLE
-from rheo.decoding.loop import Decoding
 from rheo.errors import RheoError
-from rheo.models.draft.lm import LMDraft
-from rheo.models.target.target import Target
-from rheo.params import DecodeParams
-from tests.tiny import byte_level_tokenizer, tiny_model
+from tests.decoding.tiny_runs import DRAFTING, PROMPT, decoding, new_tokens
+from tests.tiny import tiny_model
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-PROMPT = [5, 9, 33, 12, 60, 7]
-DRAFTING = [name for name in TABLE if name != "autoregressive"]
-
-
-@pytest.fixture(scope="module")
-def models() -> tuple:
-    """A target and a draft that resembles it: the same weights, a little off."""
-    target = tiny_model(seed=1)
-    draft = tiny_model(seed=1)
-    generator = torch.Generator().manual_seed(2)
-    with torch.no_grad():
-        for weight in draft.parameters():
-            noise = torch.randn(weight.shape, generator=generator)
-            weight.add_(noise * 0.15 * weight.std())
-    target.generation_config.eos_token_id = None
-    target.config.eos_token_id = None
-    return target, draft
-
-
-def decoding(models: tuple, prompt=PROMPT, stop=(), eos=None, context=None, **params) -> Decoding:
-    target = Target(models[0], byte_level_tokenizer())
-    if eos is not None:
-        target.eos_ids = frozenset(eos)
-    if context is not None:
-        target.context = context
-    draft = LMDraft(Target(models[1], byte_level_tokenizer()), target.vocab_size)
-    defaults = {"K": 4, "R": 12, "depth": 3, "S": 20, "max_new_tokens": 40, "probes": 2}
-    return Decoding(target, draft, DecodeParams(**(defaults | params)), prompt, stop)
-
-
-def new_tokens(d: Decoding) -> list[int]:
-    for _ in d:
-        pass
-    return [d.first.token, *(e.token for r in d.rounds for e in r.emitted)]
 
 
 def greedy(model, prompt: list[int], count: int) -> list[int]:

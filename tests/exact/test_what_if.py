@@ -13,9 +13,8 @@ from rheo.errors import RheoError
 from rheo.exact.what_if import look, rest_bounds
 from rheo.trace.io import load, save
 from rheo.trace.schema import Round, Run, Visit
-from tests.decoding.test_loop import DRAFTING, PROMPT, decoding, models, new_tokens  # noqa: F401
+from tests.decoding.tiny_runs import DRAFTING, decoding, new_tokens, run_of
 from tests.tiny import VOCAB
-from tests.trace.test_trace import run_of
 from tests.visual import by_hand
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -23,7 +22,7 @@ OTHERS = [(1, 0.6), (2, 0.9), (0, 1.2), (2, 1.6), (1, 0.0), (1, 2.0)]  # (m, T)
 
 
 @pytest.fixture(scope="module", params=DRAFTING)
-def run(request, models, tmp_path_factory) -> Run:  # noqa: F811
+def run(request, models, tmp_path_factory) -> Run:
     """A run of each strategy, saved and read back."""
     d = decoding(models, strategy=request.param, seed=5, max_new_tokens=30, T=0.9, S=20, probes=2)
     new_tokens(d)
@@ -57,7 +56,7 @@ def test_at_its_own_settings_a_node_is_the_recorded_one(run):
             assert seen.probe == pytest.approx(tests[0].ratio, abs=2e-6)
 
 
-def logits_at(models, run: Run, r: Round, node: int) -> torch.Tensor:  # noqa: F811
+def logits_at(models, run: Run, r: Round, node: int) -> torch.Tensor:
     """The target's own logits (V,) at a node: nothing of the trace but its tokens."""
     path = []
     while node:
@@ -106,7 +105,7 @@ def tempered(q: torch.Tensor, m: int, T: float) -> torch.Tensor:
 
 
 @pytest.mark.parametrize(("m", "T"), OTHERS)
-def test_at_other_settings_it_is_what_full_laws_give(models, run, m, T):  # noqa: F811
+def test_at_other_settings_it_is_what_full_laws_give(models, run, m, T):
     off = []
     for r, v in nodes(run)[:12]:
         seen = look(run, r, v.node, m, T, run.params["K"], vocabulary=VOCAB)
@@ -123,7 +122,7 @@ def test_at_other_settings_it_is_what_full_laws_give(models, run, m, T):  # noqa
     assert max(off) < (1e-5 if T in (0.0, 0.9) else 0.005)
 
 
-def test_a_trace_without_octaves_is_bounded_more_widely(models, run):  # noqa: F811
+def test_a_trace_without_octaves_is_bounded_more_widely(models, run):
     r, v = nodes(run)[0]
     plain = replace(v, rest_counts=(), rest_masses=())
     older = replace(r, visits=tuple(plain if x is v else x for x in r.visits))

@@ -14,7 +14,7 @@ from rheo.gallery import criteria, record
 from rheo.params import STRATEGIES
 from rheo.trace.io import load
 from rheo.trace.schema import Round, Run
-from tests.trace.test_trace import by_hand
+from tests.trace.recomputed import verdicts_by_hand
 
 TRACES = Path(__file__).parents[2] / "assets" / "traces"
 GROUPS = json.loads(record.SPEC.read_text(encoding="utf-8"))
@@ -85,7 +85,7 @@ def verdicts(round: Round, strategy: str) -> list[tuple[list[str], list[str]]]:
     pairs = []
     for i, visit in enumerate(round.visits):
         u1, u2 = round.uniforms.u1[i], round.uniforms.u2[i]
-        recomputed = by_hand(visit, u1, u2, strategy == "rheo-rrsw")
+        recomputed = verdicts_by_hand(visit, u1, u2, strategy == "rheo-rrsw")
         pairs.append((recomputed, [step.verdict for step in visit.steps]))
     return pairs
 

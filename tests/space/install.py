@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.space.test_front import README, ROOT, front_matter
+from tests.space.front_matter import README, ROOT, front_matter
 
 TORCH = ("2.8.0", "2.9.1", "2.10.0", "2.11.0")  # what ZeroGPU offered in August 2026
 NETWORK = re.compile(r"error sending request|dns error|Could not connect|timed out|status code 50")

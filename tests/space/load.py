@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 
 from rheo.trace import io
-from tests.browser.conftest import served
+from tests.browser.app_process import served
 from tests.visitor import Visitor
 from tests.visual import sample
 

@@ -1,12 +1,11 @@
 """What a Hugging Face Space reads before it builds: README's front matter, the list of packages."""
 
 import re
-from pathlib import Path
 
 import pytest
-import yaml
 
-ROOT = Path(__file__).parents[2]
+from tests.space.front_matter import README, REQUIREMENTS, ROOT, front_matter, listed
+
 COLOURS = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}
 KNOWN = {
     *("title", "emoji", "colorFrom", "colorTo", "sdk", "sdk_version", "python_version", "app_file"),
@@ -15,12 +14,6 @@ KNOWN = {
     *("startup_duration_timeout", "disable_embedding", "custom_headers"),
 }
 LEFT_TO_THE_SPACE = {"spaces", "pydantic", "starlette", "huggingface-hub", "uvicorn", "websockets"}
-
-
-def front_matter(text: str) -> dict:
-    """The YAML between the first two lines of three dashes."""
-    found = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
-    return yaml.safe_load(found.group(1)) if found else {}
 
 
 def complaints(front: dict, packages: dict[str, str]) -> list[str]:
@@ -44,17 +37,6 @@ def complaints(front: dict, packages: dict[str, str]) -> list[str]:
     if "==" in packages.get("torch", "") or "+" in packages.get("torch", ""):
         said.append("torch is pinned: ZeroGPU brings one of its own list")
     return said
-
-
-def listed(text: str) -> dict[str, str]:
-    """Package -> version specifier, of a requirements file."""
-    lines = (line.split("#")[0].strip() for line in text.splitlines())
-    parts = (re.fullmatch(r"([\w.-]+)(\[[\w,]+\])?(.*)", line) for line in lines if line)
-    return {part.group(1).lower().replace("_", "-"): part.group(3).strip() for part in parts}
-
-
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-REQUIREMENTS = (ROOT / "requirements.txt").read_text(encoding="utf-8")
 
 
 def test_a_space_accepts_the_front_matter_and_the_packages():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.conftest import skip_unless_required
+from tests.needs import skip_unless_required
 from tests.space import gpu_check
 
 ROOT = Path(__file__).parents[2]

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from tests.conftest import skip_unless_required
+from tests.needs import skip_unless_required
 from tests.space import install
 
 pytestmark = pytest.mark.slow

@@ -10,8 +10,8 @@ from string import Template
 import pytest
 
 from rheo.trace import io
-from tests.browser.conftest import browser, served  # noqa: F401
-from tests.conftest import skip_unless_required
+from tests.browser.app_process import served
+from tests.needs import skip_unless_required
 from tests.visual import sample
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -58,7 +58,7 @@ def _wait(port: int, nginx: subprocess.Popen) -> None:
     pytest.fail("nginx did not listen in ten seconds")
 
 
-def test_the_page_lives_under_its_path(proxied, browser):  # noqa: F811
+def test_the_page_lives_under_its_path(proxied, browser):
     from playwright.sync_api import expect
 
     page = browser.new_page()

@@ -17,7 +17,7 @@ from rheo.errors import RheoError
 from rheo.models.draft.eagle3 import Eagle3
 from rheo.params import DecodeParams
 from rheo.training.init_head import newborn, save
-from tests.conftest import skip_unless_required
+from tests.needs import skip_unless_required
 from tests.tiny import tiny_folder, tiny_model
 from visual.runtime import live_run, model_loader, zero_gpu
 

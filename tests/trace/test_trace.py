@@ -10,34 +10,15 @@ import torch
 
 from rheo.errors import RheoError
 from rheo.trace.io import load, loads, save, to_json
-from rheo.trace.schema import Run, Visit
-from tests.decoding.test_loop import DRAFTING, decoding, models, new_tokens  # noqa: F401
+from rheo.trace.schema import Run
+from tests.decoding.tiny_runs import DRAFTING, decoding, new_tokens, run_of
+from tests.trace.recomputed import verdicts_by_hand
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def run_of(d) -> Run:
-    rounds = tuple(r.record() for r in d.rounds)
-    return Run(
-        pair="tiny",
-        target="tiny",
-        draft="tiny",
-        device="cpu",
-        dtype="float32",
-        versions={},
-        params=d.params.as_dict(),
-        prompt="x",
-        prompt_token_ids=tuple(d.prompt_ids),
-        first=d.first,
-        rounds=rounds,
-        stop=d.stopped,
-        text=d.text,
-        tokens={i: chr(0x21 + i) for i in range(97)},
-    )
-
-
 @pytest.fixture(scope="module", params=DRAFTING)
-def run(request, models, tmp_path_factory) -> Run:  # noqa: F811
+def run(request, models, tmp_path_factory) -> Run:
     """A run of each strategy, saved and read back: what a reader has."""
     d = decoding(models, strategy=request.param, seed=11, max_new_tokens=120, T=0.9)
     new_tokens(d)
@@ -46,7 +27,7 @@ def run(request, models, tmp_path_factory) -> Run:  # noqa: F811
     return load(path)
 
 
-def test_saved_and_loaded_is_the_same(models, tmp_path) -> None:  # noqa: F811
+def test_saved_and_loaded_is_the_same(models, tmp_path) -> None:
     d = decoding(models, seed=12)
     new_tokens(d)
     for name in ("a.json", "a.json.gz"):
@@ -57,45 +38,13 @@ def test_saved_and_loaded_is_the_same(models, tmp_path) -> None:  # noqa: F811
         assert again.tau == run_of(d).tau and again.emissions() == run_of(d).emissions()
 
 
-def by_hand(visit: Visit, u1: tuple[float, ...], u2: float, tested_first: bool) -> list[str]:
-    """The verdicts of one visit from p, q-tilde and the uniforms alone, as section 2.6 reads."""
-    r = [*visit.p, math.fsum(visit.outside_p) + visit.rest]
-    place = {token: i for i, token in enumerate(visit.ids)}
-    verdicts, share, j = [], u2, 0
-    heads = [s for s in visit.steps if s.rule == "sibling"] if tested_first else []
-    low = 0.0
-    for step in visit.steps:
-        total = math.fsum(r)
-        if step.rule == "probe":
-            if tested_first and j == 0 and heads and verdicts:
-                share = (u2 - low) / (1 - low)  # the deterministic ones were missed
-                low = 0.0
-            norm = [x / total for x in r]
-            q = [*visit.q_tilde[j], 0.0]
-            i = place[step.token]
-            verdicts.append("accept" if u1[j] < min(1.0, norm[i] / q[i]) else "reject")
-            r = [max(0.0, a - b) for a, b in zip(norm, q, strict=True)]
-            j += 1
-        elif step.rule == "sibling":
-            mass = r[place[step.token]]
-            # intervals are cut off one whole: what went before is no longer in r
-            whole = total / (1 - low) if low < 1 else total
-            high = low + mass / whole
-            verdicts.append("accept" if low <= share < high else "reject")
-            r[place[step.token]] = 0.0
-            low = high
-        else:
-            verdicts.append("emit")
-    return verdicts
-
-
 def test_every_verdict_recomputed_by_hand(run: Run) -> None:
     tested_first = run.params["strategy"] == "rheo-rrsw"
     probes = siblings = 0
     for r in run.rounds:
         for i, visit in enumerate(r.visits):
             got = [s.verdict for s in visit.steps]
-            assert by_hand(visit, r.uniforms.u1[i], r.uniforms.u2[i], tested_first) == got
+            assert verdicts_by_hand(visit, r.uniforms.u1[i], r.uniforms.u2[i], tested_first) == got
             probes += sum(s.rule == "probe" for s in visit.steps)
             siblings += sum(s.rule == "sibling" for s in visit.steps)
     assert siblings > 20 and (probes > 20 or run.params["strategy"] == "topk")
@@ -108,7 +57,7 @@ def test_control_another_uniform_changes_a_verdict(run: Run) -> None:
             u1 = tuple(1 - u for u in r.uniforms.u1[i])
             tested_first = run.params["strategy"] == "rheo-rrsw"
             got = [s.verdict for s in visit.steps]
-            changed += by_hand(visit, u1, 1 - r.uniforms.u2[i], tested_first) != got
+            changed += verdicts_by_hand(visit, u1, 1 - r.uniforms.u2[i], tested_first) != got
     assert changed > 10
 
 

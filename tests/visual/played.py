@@ -1,15 +1,11 @@
 """Runs of every strategy by the engine itself, over two tiny random models."""
 
+import functools
 from dataclasses import replace
-
-import pytest
 
 from rheo.algorithm.strategies import TABLE
 from rheo.trace.schema import Run
-from tests.decoding.test_loop import decoding, models, new_tokens
-from tests.trace.test_trace import run_of
-
-__all__ = ["models", "played"]  # fixtures, to be imported by a test module
+from tests.decoding.tiny_runs import decoding, new_tokens, run_of, tiny_pair
 
 CASES = [*((name, 0.9) for name in TABLE), ("rheo", 0.0), ("topk", 0.0)]
 HOSTILE = (
@@ -23,11 +19,11 @@ HOSTILE = (
 )
 
 
-@pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{case[0]} T={case[1]}")
-def played(request, models) -> Run:
+@functools.cache
+def play(strategy: str, T: float) -> Run:
     """A run of a strategy at a temperature; its tokens are hostile, its last round is cut."""
-    strategy, T = request.param
-    d = decoding(models, strategy=strategy, T=T, seed=11, max_new_tokens=16, K=5, R=12, probes=2)
+    options = {"strategy": strategy, "T": T, "seed": 11, "max_new_tokens": 16}
+    d = decoding(tiny_pair(), **options, K=5, R=12, probes=2)
     new_tokens(d)
     run = run_of(d)
     tokens = {i: HOSTILE[i % len(HOSTILE)] + text for i, text in run.tokens.items()}

@@ -12,8 +12,7 @@ from rheo.errors import RheoError
 from rheo.models.hub import wheel
 from rheo.models.hub.catalogue import SMOLLM2_135M
 from rheo.models.hub.fetch import quiet
-
-from tests.conftest import skip_unless_required  # isort: skip
+from tests.needs import skip_unless_required
 
 pytestmark = pytest.mark.embedded
 

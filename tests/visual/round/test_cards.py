@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from tests.visual import by_hand, sample
-from tests.visual.played import every, models, played  # noqa: F401
+from tests.visual.played import every
 from visual.round import cards, steps
 from visual.words import labels, sentences
 
@@ -92,7 +92,7 @@ def test_nothing_shows_through_the_veil():
     check_veil(MADE)
 
 
-def test_nothing_shows_through_the_veil_with_every_strategy(played):  # noqa: F811
+def test_nothing_shows_through_the_veil_with_every_strategy(played):
     check_veil(every(played))
 
 
@@ -163,7 +163,7 @@ def test_every_verdict_follows_from_the_numbers_of_its_card():
     check_numbers(MADE[2:], drawn=False)  # the sample's emissions are not drawn by their uniform
 
 
-def test_every_verdict_follows_from_the_numbers_with_every_strategy(played):  # noqa: F811
+def test_every_verdict_follows_from_the_numbers_with_every_strategy(played):
     check_numbers(every(played))
 
 
@@ -224,7 +224,7 @@ def test_a_hostile_token_stays_text(hostile):
                 frame["sentence"].encode()
 
 
-def test_hostile_tokens_of_every_strategy_stay_text(played):  # noqa: F811
+def test_hostile_tokens_of_every_strategy_stay_text(played):
     for _, _, _, html in of_steps([played]):
         card = Card(html)
         assert card.tags <= TAGS and card.attributes <= ATTRIBUTES

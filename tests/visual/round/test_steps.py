@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from tests.visual import by_hand, sample
-from tests.visual.played import every, models, played  # noqa: F401
+from tests.visual.played import every
 from tests.visual.plotted import plain
 from visual.browser import messages
 from visual.round import residual
@@ -126,7 +126,7 @@ def test_each_frame_shows_what_the_trace_says_of_it(ghosts):
 
 
 @GHOSTS
-def test_each_frame_of_every_strategy_shows_what_the_trace_says(played, ghosts):  # noqa: F811
+def test_each_frame_of_every_strategy_shows_what_the_trace_says(played, ghosts):
     for run, round in rounds(every(played)):
         assert not unlike(run, round, ghosts)
 
@@ -232,7 +232,7 @@ def test_one_verdict_a_frame():
         check_frames(run, round)
 
 
-def test_one_verdict_a_frame_with_every_strategy(played):  # noqa: F811
+def test_one_verdict_a_frame_with_every_strategy(played):
     for run, round in rounds(every(played)):
         check_frames(run, round)
 
@@ -315,7 +315,7 @@ def test_the_strip_shows_the_rows_that_are_decided():
         check_rows(run, round)
 
 
-def test_the_strip_shows_the_rows_that_are_decided_with_every_strategy(played):  # noqa: F811
+def test_the_strip_shows_the_rows_that_are_decided_with_every_strategy(played):
     for round in played.rounds:
         check_rows(played, round)
 

@@ -24,11 +24,10 @@ from rheo.models.hub.fetch import ensure_source
 from rheo.models.target.target import Target
 from rheo.params import DecodeParams
 from rheo.trace import io
-from tests.browser.conftest import served
+from tests.browser.app_process import served
 from tests.tiny import byte_level_tokenizer, tiny_model
-from tests.visitor import Visitor
+from tests.visitor import Visitor, run_values
 from tests.visual import sample
-from tests.visual.server.test_hostile import request as request_of
 from visual.runtime import live_run, queue, session
 from visual.server import settings
 from visual.words import refusals
@@ -131,13 +130,13 @@ def test_killed_in_a_run_the_app_starts_again(tmp_path):
     io.save(sample.run(rounds=1), tmp_path / "first.json.gz")
     with served(tmp_path) as address:
         visitor = Visitor(address)
-        messages = visitor.decode(request_of("a long one"))
+        messages = visitor.decode(run_values("a long one"))
         while next(messages).get("type") != "round":
             pass
         port = int(address.rsplit(":", 1)[1])
         _kill_listener(port)
     with served(tmp_path) as address:
-        assert Visitor(address).said(request_of())
+        assert Visitor(address).said(run_values())
     io.load(tmp_path / "first.json.gz")
 
 
@@ -264,14 +263,14 @@ def test_a_visitor_who_vanishes_frees_the_model(tmp_path):
             gone = Visitor(address)
             beat = gone.http.build_request("GET", f"/gradio_api/heartbeat/{gone.session}")
             alive = gone.http.send(beat, stream=True)
-            messages = gone.decode(request_of("a long one"))
+            messages = gone.decode(run_values("a long one"))
             while next(messages).get("type") not in ("round", "say"):
                 pass
             messages.close()
             alive.close()
             gone.http.close()
         began = time.monotonic()
-        assert Visitor(address).said(request_of())
+        assert Visitor(address).said(run_values())
         assert time.monotonic() - began < 14, "a long run takes 15 s"
 
 

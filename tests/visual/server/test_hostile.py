@@ -12,15 +12,12 @@ import pytest
 from rheo.errors import RheoError
 from rheo.params import DecodeParams
 from rheo.trace import io
-from tests.browser.conftest import LOG, served
+from tests.browser.app_process import LOG, served
 from tests.hostile import GIVES_AWAY, NUMBERS, TEXTS, one_sentence
-from tests.visitor import Visitor
+from tests.visitor import PAIR, Visitor, run_values
 from tests.visual import sample
 from visual.runtime import run_settings
 from visual.server import limits
-
-PAIR = "smollm2-135m"
-
 
 # Values of a run
 
@@ -57,23 +54,18 @@ def visitor(address):
     yield Visitor(address)
     other = Visitor(address)
     assert other.http.get("/").status_code == 200
-    assert other.said(request())
-
-
-def request(prompt="A lighthouse", pair=PAIR, **changes):
-    good = DecodeParams()
-    return [prompt, pair, *(changes.get(n, getattr(good, n)) for n in run_settings.FIELDS)]
+    assert other.said(run_values())
 
 
 @pytest.mark.slow
 def test_hostile_prompts_end_in_a_sentence(visitor):
     for name, text in TEXTS.items():
         if name != "lone surrogate":  # which no client can write: below
-            assert visitor.said(request(text))
+            assert visitor.said(run_values(text))
 
 
 def test_a_lone_surrogate_over_the_wire(visitor):
-    body = json.dumps(visitor.body("decode", [None, *request("@")]))
+    body = json.dumps(visitor.body("decode", [None, *run_values("@")]))
     for escape in (b'"\\ud800"', b'"a\xed\xa0\x80"'):
         answer = visitor.http.post(
             "/gradio_api/queue/join",
@@ -90,13 +82,13 @@ def test_values_out_of_range_over_the_wire(visitor):
     tried += [("depth", 13), ("max_new_tokens", 10**6), ("seed", -1), ("S", {}), ("K", 2.5)]
     tried += [("strategy", "<img>"), ("strategy", None), ("probes", 10**18)]
     for field, value in tried:
-        one_sentence(visitor.said(request(**{field: value})))
+        one_sentence(visitor.said(run_values(**{field: value})))
     for pair in ("nothing", None, 3, ["x"], {"a": 1}, "../../etc", "<script>"):
-        one_sentence(visitor.said(request(pair=pair)))
+        one_sentence(visitor.said(run_values(pair=pair)))
 
 
 def test_numbers_that_json_has_not_are_refused(visitor):
-    body = json.dumps(visitor.body("decode", [None, *request(R="@")]))
+    body = json.dumps(visitor.body("decode", [None, *run_values(R="@")]))
     for number in ("NaN", "Infinity", "-Infinity", "1e999", "9" * 5000):
         answer = visitor.http.post(
             "/gradio_api/queue/join",
@@ -124,7 +116,7 @@ def test_wrong_bodies_of_every_event(visitor):
 
 
 def test_forged_events_and_sessions(visitor):
-    body = visitor.body("decode", [None, *request()])
+    body = visitor.body("decode", [None, *run_values()])
     for change in (
         {"fn_index": -1}, {"fn_index": 10**9}, {"fn_index": "x"}, {"fn_index": None}, {"data": "x"},
         {"data": {}}, {"session_hash": None}, {"session_hash": "x" * 10**5}, {"session_hash": {}},
@@ -151,7 +143,7 @@ def test_forged_events_and_sessions(visitor):
 
 def test_a_run_belongs_to_its_visitor(visitor, address):
     """Its key is of no use to another session, and guesses of keys are of no use to anybody."""
-    messages = list(visitor.decode(request()))
+    messages = list(visitor.decode(run_values()))
     key = next(m["key"] for m in messages if m.get("type") == "begin")
     ask = {"run": key, "round": 0, "node": 0, "what": "panel"}
 
@@ -191,5 +183,5 @@ def test_uploads_are_closed(visitor):
 
 
 def test_the_log_of_all_this_has_no_prompt_in_it(visitor):
-    visitor.said(request("a very private prompt"))
+    visitor.said(run_values("a very private prompt"))
     assert "very private" not in LOG.read_text(errors="replace")
