@@ -2,11 +2,82 @@
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from rheo.errors import RheoError
 
-STRATEGIES = ("rheo", "topk", "rheo-rrsw", "rheo-multi", "naive", "autoregressive")
+
+@dataclass(frozen=True)
+class StrategyFields:
+    """A strategy without its tensors: a row of the table in algorithm section 3.
+
+    Code asks these fields and never a strategy's name, so that the next strategy is a row of
+    `STRATEGY_FIELDS` and a rule in `rheo.algorithm.strategies`.
+
+    Attributes:
+        about: one sentence or two for a person.
+        deterministic: slots filled with the most probable tokens: `m` of them, or all K.
+        probes: probe slots a node: none, one, or `DecodeParams.probes`.
+        draws_tree: whether rounds draft at all.
+        tests_deterministic_first: verification tests deterministic children before the probe.
+        uses_proxy: the probe is ranked by its proxy, not by its own q.
+        structural_ties: nodes of equal score are ordered by structure, not by token id.
+        lossless: what is emitted follows the target's distribution.
+    """
+
+    about: str
+    deterministic: Literal["m", "all"] = "m"
+    probes: Literal["none", "one", "probes"] = "one"
+    draws_tree: bool = True
+    tests_deterministic_first: bool = False
+    uses_proxy: bool = True
+    structural_ties: bool = True
+    lossless: bool = True
+
+    def deterministic_slots(self, m: int, K: int) -> int:
+        """Return how many slots of a node hold deterministic tokens."""
+        return K if self.deterministic == "all" else m
+
+    def probe_slots(self, probes: int) -> int:
+        """Return how many slots of a node follow for probes."""
+        return {"none": 0, "one": 1, "probes": probes}[self.probes]
+
+
+STRATEGY_FIELDS: dict[str, StrategyFields] = {
+    "rheo": StrategyFields(
+        "RheoSampling: m deterministic tokens, one probe drawn from the tail and scored by its "
+        "proxy, fillers; verified by RheoVerification."
+    ),
+    "topk": StrategyFields(
+        "EAGLE-2/3: the K most probable tokens, each verified as a point mass (one-hot).",
+        deterministic="all",
+        probes="none",
+    ),
+    "rheo-rrsw": StrategyFields(
+        "The same tree, verified by recursive rejection: deterministic children, then the probe, "
+        "then fillers.",
+        tests_deterministic_first=True,
+    ),
+    "rheo-multi": StrategyFields(
+        "Several probes a node, drawn without replacement (beyond the paper).", probes="probes"
+    ),
+    "naive": StrategyFields(
+        "BIASED, for comparison only: the probe is scored by its own q, so that whether it "
+        "survives pruning depends on which token was drawn.",
+        uses_proxy=False,
+        lossless=False,
+    ),
+    "autoregressive": StrategyFields(
+        "No draft: one target forward a token, the reference.", probes="none", draws_tree=False
+    ),
+}
+STRATEGIES = tuple(STRATEGY_FIELDS)
+
+
+def strategy_fields(name: object) -> StrategyFields:
+    """Return a strategy's fields; for a name that only another version knows, those of `rheo`."""
+    return STRATEGY_FIELDS.get(str(name), STRATEGY_FIELDS["rheo"])
+
 
 # name -> (lowest, highest). The highest keep a round's tensors and its drawing within reason.
 RANGES: dict[str, tuple[float, float]] = {
@@ -27,10 +98,10 @@ REAL = ("T", "top_p")
 
 @dataclass(frozen=True)
 class DecodeParams:
-    """The symbols of algorithm.md section 1, validated once.
+    """The symbols of algorithm section 1, validated once.
 
     Attributes:
-        strategy: a row of the table in algorithm.md section 3.
+        strategy: a row of the table in algorithm section 3.
         m: deterministic tokens kept per node (the rheostat), 0..K-1. `topk` keeps K and ignores it.
         K: child slots per expanded node, and the beam.
         R: draft nodes kept after global pruning, the root not counted.
@@ -84,9 +155,9 @@ class DecodeParams:
                 f"m = {self.m} leaves no slot for the probe: choose m from 0 to "
                 f"K - 1 = {self.K - 1}."
             )
-        if self.strategy == "rheo-multi" and self.probes + self.m > self.K:
+        if self.J and self.J + self.m > self.K:
             raise RheoError(
-                f"m = {self.m} and {self.probes} probes need {self.m + self.probes} slots and K is "
+                f"m = {self.m} and {self.J} probes need {self.m + self.J} slots and K is "
                 f"{self.K}: choose fewer probes, a smaller m or a larger K."
             )
         if self.S is not None and self.S < self.K:
@@ -95,14 +166,19 @@ class DecodeParams:
             )
 
     @property
+    def fields(self) -> StrategyFields:
+        """The strategy's row of `STRATEGY_FIELDS`."""
+        return STRATEGY_FIELDS[self.strategy]
+
+    @property
     def drafts(self) -> bool:
         """Whether the strategy draws draft trees at all."""
-        return self.strategy != "autoregressive"
+        return self.fields.draws_tree
 
     @property
     def J(self) -> int:
-        """Probe slots per node: 0 for `topk`, `probes` for `rheo-multi`, else 1."""
-        return {"topk": 0, "autoregressive": 0, "rheo-multi": self.probes}.get(self.strategy, 1)
+        """Probe slots per node."""
+        return self.fields.probe_slots(self.probes)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -1,87 +1,43 @@
-"""The strategies as a table: tree policy x verification rule (algorithm.md section 3).
+"""The strategies as a table: fields x verification rule (algorithm section 3).
 
-A new one is a row here. A policy may fill slots and rank nodes as it likes, as long as what it
-keeps never depends on a sampled token in a way its rule does not model.
+To add one: a row in `rheo.params.STRATEGY_FIELDS`, a row here with its rule (a new rule is a
+function in `verify`), its name for a person in `visual/words/labels.py`. What its tree keeps may
+never depend on a sampled token in a way that its rule does not model; the audit
+(`rheo.exact.audit`) decides, and `tests/exact/test_audit.py` runs it over every lossless row.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from rheo.algorithm import verify
 from rheo.algorithm.tree import Policy
-from rheo.params import DecodeParams
+from rheo.params import STRATEGY_FIELDS, DecodeParams, StrategyFields
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """One row of the table."""
+    """One row of the table: how trees are drawn, and what judges them."""
 
-    name: str
-    policy: Callable[[DecodeParams], Policy]
+    fields: StrategyFields
     rule: verify.Rule
-    lossless: bool
-    description: str
+
+    def policy(self, params: DecodeParams) -> Policy:
+        """Return how a tree with these parameters is filled and ranked."""
+        return Policy(
+            m=self.fields.deterministic_slots(params.m, params.K),
+            J=self.fields.probe_slots(params.probes),
+            proxy=self.fields.uses_proxy,
+            ties="structure" if self.fields.structural_ties else "token",
+        )
 
 
-def _top_k(params: DecodeParams) -> Policy:
-    return Policy(m=params.K, J=0)
-
-
-def _rheo(params: DecodeParams) -> Policy:
-    return Policy(m=params.m, J=params.J)
-
-
-def _naive(params: DecodeParams) -> Policy:
-    return Policy(m=params.m, J=1, proxy=False)
-
-
+_RULES: dict[str, verify.Rule] = {
+    "rheo": verify.rheo,
+    "topk": verify.one_hot,
+    "rheo-rrsw": verify.rrsw,
+    "rheo-multi": verify.rheo,
+    "naive": verify.rheo,
+    "autoregressive": verify.one_hot,
+}
 TABLE: dict[str, Strategy] = {
-    row.name: row
-    for row in (
-        Strategy(
-            "rheo",
-            _rheo,
-            verify.rheo,
-            True,
-            "RheoSampling: m deterministic tokens, one probe drawn from the tail and scored by its "
-            "proxy, fillers; verified by RheoVerification.",
-        ),
-        Strategy(
-            "topk",
-            _top_k,
-            verify.one_hot,
-            True,
-            "EAGLE-2/3: the K most probable tokens, each verified as a point mass (one-hot).",
-        ),
-        Strategy(
-            "rheo-rrsw",
-            _rheo,
-            verify.rrsw,
-            True,
-            "The same tree, verified by recursive rejection: deterministic children, then the "
-            "probe, then fillers.",
-        ),
-        Strategy(
-            "rheo-multi",
-            _rheo,
-            verify.rheo,
-            True,
-            "Several probes a node, drawn without replacement (beyond the paper).",
-        ),
-        Strategy(
-            "naive",
-            _naive,
-            verify.rheo,
-            False,
-            "BIASED, for comparison only: the probe is scored by its own q, so that whether it "
-            "survives pruning depends on which token was drawn.",
-        ),
-        Strategy(
-            "autoregressive",
-            lambda params: Policy(m=0, J=0),
-            verify.one_hot,
-            True,
-            "No draft: one target forward a token, the reference.",
-        ),
-    )
+    name: Strategy(STRATEGY_FIELDS[name], rule) for name, rule in _RULES.items()
 }

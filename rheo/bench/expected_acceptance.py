@@ -101,7 +101,7 @@ def compare(
         first, *others = asked
         pairs = [(first, other) for other in others]
     out = {"contexts": len(seen), "draws": draws} | _report(seen, worths, pairs)
-    if "topk" in strategies:
+    if not all(of.J for of in asked.values()):
         out["closed_form_gap"] = max(gap for _, gap in found)
     return out
 
@@ -161,7 +161,7 @@ def _judge(
                 rule = TABLE[of.strategy].rule
                 means = torch.cat([_worth(t, rule, policy, of.depth) for t in drawn]).mean(0)
                 worth[name] = Worth(*means.tolist())
-                if of.strategy == "topk":
+                if not of.J:  # a deterministic tree
                     truth = closed_form(drawn[0].kept, drawn[0].rows)
                     gap = max(gap, abs(worth[name].accepted - truth))
         yield worth, gap

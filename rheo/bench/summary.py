@@ -3,7 +3,6 @@
 import math
 from typing import Any
 
-from rheo.algorithm.strategies import TABLE
 from rheo.decoding.engine import Engine
 from rheo.decoding.loop import Decoding
 from rheo.decoding.timing import PARTS
@@ -40,7 +39,7 @@ def summary(engine: Engine, decoding: Decoding, seconds: float) -> dict[str, Any
         "prefill_ms": decoding.prefill_ms,
         "ms": ms | {"total": math.fsum(ms.values())},
         "pair": engine.pair.name,
-        "lossless": TABLE[decoding.params.strategy].lossless,
+        "lossless": decoding.params.fields.lossless,
         "params": decoding.params.as_dict(),
         "device": str(engine.target.device),
         "dtype": str(engine.target.dtype).removeprefix("torch."),

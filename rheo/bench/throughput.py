@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from tqdm import tqdm
 
-from rheo.algorithm.strategies import TABLE
 from rheo.bench.confidence import median_interval, ratio_interval, spawn
 from rheo.bench.prompts import Prompt
 from rheo.decoding.engine import Engine
 from rheo.decoding.timing import PARTS
 from rheo.errors import RheoError
-from rheo.params import DecodeParams
+from rheo.params import STRATEGY_FIELDS, DecodeParams
 
 _WARM_UP = 4  # tokens
 
@@ -106,10 +105,10 @@ def _of_suite(samples: Samples, suite: str) -> Samples:
 
 
 def _summaries(samples: Samples, seed: int) -> dict[str, dict[str, Any]]:
-    base = samples.get("autoregressive")
+    base = next((c for n, c in samples.items() if not STRATEGY_FIELDS[n].draws_tree), None)
     return {
         name: _summary(column, base, np.random.default_rng(seed))
-        | {"lossless": TABLE[name].lossless}
+        | {"lossless": STRATEGY_FIELDS[name].lossless}
         for name, column in samples.items()
     }
 

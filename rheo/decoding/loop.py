@@ -12,7 +12,6 @@ from rheo.algorithm.distribution import draw, target_distribution
 from rheo.algorithm.strategies import TABLE
 from rheo.algorithm.tree import KINDS, Kept, Tree, grow, prune, root_only
 from rheo.algorithm.uniforms import Block, UniformSource
-from rheo.algorithm.verify import rrsw
 from rheo.algorithm.walk import TargetRows, acceptance, expected, sample_token, walk
 from rheo.decoding.recorder import record
 from rheo.decoding.round_buffer import Packed, pack
@@ -257,7 +256,8 @@ class Decoding:
         )
         mass, accept = acceptance(tree, kept, rows, rule, m, inner)
         worth = expected(kept, accept, depth)
-        return pack(tree, kept, walked, mass, accept, worth, m, tested_first=rule is rrsw)
+        first = p.fields.tests_deterministic_first
+        return pack(tree, kept, walked, mass, accept, worth, m, tested_first=first)
 
     def _take(self, emitted: list[Emission]) -> int:
         """Add tokens to the text until something stops it; return how many were added."""

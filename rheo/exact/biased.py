@@ -3,14 +3,16 @@
 The rows but `naive` stay out of `strategies.TABLE`: nothing decodes with them.
 """
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
 from rheo.algorithm import verify
 from rheo.algorithm.strategies import TABLE, Strategy
-from rheo.algorithm.tree import PROBE, Policy
+from rheo.algorithm.tree import PROBE
 from rheo.algorithm.verify import Children, NodeRule
-from rheo.params import DecodeParams
+from rheo.params import STRATEGY_FIELDS
 
 
 def fillers_first(p: Tensor, q_tilde: Tensor, children: Children) -> NodeRule:
@@ -23,27 +25,24 @@ def fillers_first(p: Tensor, q_tilde: Tensor, children: Children) -> NodeRule:
     return probes._replace(tested_first=torch.where(first, masses, 0.0))
 
 
-def _token_ties(params: DecodeParams) -> Policy:
-    return TABLE["rheo"].policy(params)._replace(ties="token")
-
-
 SABOTAGE: dict[str, Strategy] = {
-    row.name: row
-    for row in (
-        TABLE["naive"],
-        Strategy(
-            "token-ties",
-            _token_ties,
-            verify.rheo,
-            False,
-            "Equal scores are ordered by token id: the drawn token's id decides who is pruned.",
+    "naive": TABLE["naive"],
+    "token-ties": Strategy(
+        replace(
+            STRATEGY_FIELDS["rheo"],
+            about="Equal scores are ordered by token id: the drawn token's id decides who is "
+            "pruned.",
+            structural_ties=False,
+            lossless=False,
         ),
-        Strategy(
-            "fillers-first",
-            TABLE["rheo-rrsw"].policy,
-            fillers_first,
-            False,
-            "RRSw tests the fillers before the probe, though they were chosen after it.",
+        verify.rheo,
+    ),
+    "fillers-first": Strategy(
+        replace(
+            STRATEGY_FIELDS["rheo-rrsw"],
+            about="RRSw tests the fillers before the probe, though they were chosen after it.",
+            lossless=False,
         ),
-    )
+        fillers_first,
+    ),
 }

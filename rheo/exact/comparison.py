@@ -39,7 +39,7 @@ def verdict(world: World, params: DecodeParams, name: str) -> AuditVerdict:
     found = audit(tempered(world, params.T), params, ROWS[name])
     return AuditVerdict(
         name,
-        ROWS[name].lossless,
+        ROWS[name].fields.lossless,
         found.tv,
         found.expected_accepted,
         found.first_acceptance,

@@ -26,7 +26,7 @@ def test_greedy_equals_transformers(models, name: str) -> None:
     d = decoding(models, strategy=name, T=0.0, max_new_tokens=60)
     assert new_tokens(d) == greedy(models[0], PROMPT, 60)
     assert d.stopped == "length"
-    if name != "autoregressive":
+    if TABLE[name].fields.draws_tree:
         assert sum(r.accepted for r in d.rounds) > 10  # the draft was of use
 
 

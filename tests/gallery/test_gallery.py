@@ -11,7 +11,7 @@ import pytest
 from rheo.errors import RheoError
 from rheo.exact import what_if
 from rheo.gallery import criteria, record
-from rheo.params import STRATEGIES
+from rheo.params import STRATEGIES, STRATEGY_FIELDS
 from rheo.trace.io import load
 from rheo.trace.schema import Round, Run
 from tests.trace.recomputed import verdicts_by_hand
@@ -85,7 +85,8 @@ def verdicts(round: Round, strategy: str) -> list[tuple[list[str], list[str]]]:
     pairs = []
     for i, visit in enumerate(round.visits):
         u1, u2 = round.uniforms.u1[i], round.uniforms.u2[i]
-        recomputed = verdicts_by_hand(visit, u1, u2, strategy == "rheo-rrsw")
+        first = STRATEGY_FIELDS[strategy].tests_deterministic_first
+        recomputed = verdicts_by_hand(visit, u1, u2, first)
         pairs.append((recomputed, [step.verdict for step in visit.steps]))
     return pairs
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from rheo.errors import RheoError
+from rheo.params import strategy_fields
 from rheo.trace.io import load, loads, save, to_json
 from rheo.trace.schema import Run
 from tests.decoding.tiny_runs import DRAFTING, decoding, new_tokens, run_of
@@ -39,7 +40,7 @@ def test_saved_and_loaded_is_the_same(models, tmp_path) -> None:
 
 
 def test_every_verdict_recomputed_by_hand(run: Run) -> None:
-    tested_first = run.params["strategy"] == "rheo-rrsw"
+    tested_first = strategy_fields(run.params["strategy"]).tests_deterministic_first
     probes = siblings = 0
     for r in run.rounds:
         for i, visit in enumerate(r.visits):
@@ -55,7 +56,7 @@ def test_control_another_uniform_changes_a_verdict(run: Run) -> None:
     for r in run.rounds:
         for i, visit in enumerate(r.visits):
             u1 = tuple(1 - u for u in r.uniforms.u1[i])
-            tested_first = run.params["strategy"] == "rheo-rrsw"
+            tested_first = strategy_fields(run.params["strategy"]).tests_deterministic_first
             got = [s.verdict for s in visit.steps]
             changed += verdicts_by_hand(visit, u1, 1 - r.uniforms.u2[i], tested_first) != got
     assert changed > 10

@@ -77,4 +77,4 @@ def check(*values: Any) -> str:
         asked = run_settings.params(values)
     except RheoError as error:
         return f'<p class="wrong">{html.escape(str(error))}</p>'
-    return f"<p>{html.escape(labels.BIASED_NOTE)}</p>" if asked.strategy == "naive" else ""
+    return "" if asked.fields.lossless else f"<p>{html.escape(labels.BIASED_NOTE)}</p>"

@@ -3,6 +3,7 @@
 import math
 from typing import NamedTuple
 
+from rheo.params import DecodeParams
 from rheo.trace.schema import Round, Run, Visit
 from visual.style.palette import DRAFT, INK, MARKS, MUTED, PAPER, TARGET
 from visual.style.plotly_base import (
@@ -53,11 +54,11 @@ def children(run: Run, round: Round, node: int) -> list[Child]:
 
 def ghost_kind(run: Run, slot: int) -> tuple[str, int | None]:
     """What a pruned child in this slot was, and which probe: the strategy fixes the slots."""
-    strategy, m = run.params.get("strategy"), int(run.params.get("m", 1))
-    if strategy == "topk" or slot < m:
+    params = DecodeParams.from_dict(run.params)
+    first = params.fields.deterministic_slots(params.m, params.K)
+    if slot < first:
         return "deterministic", None
-    probes = int(run.params.get("probes", 1)) if strategy == "rheo-multi" else 1
-    return ("probe", slot - m) if slot < m + probes else ("filler", None)
+    return ("probe", slot - first) if slot < first + params.J else ("filler", None)
 
 
 def visit_of(round: Round, node: int) -> Visit | None:

@@ -8,6 +8,7 @@ import html
 import math
 from collections.abc import Iterator
 
+from rheo.params import strategy_fields
 from rheo.trace.schema import Node, Round, Run, Step, Visit
 from visual.round.residual_rows import draws
 from visual.style.palette import CHECK, CROSS, MARKS
@@ -67,7 +68,8 @@ class _Cards:
         self.kind = {n.token: n.kind for n in self.children}
         self.group = [group for group in draws(visit.steps) for _ in group]  # of each step
         self.stages = visit.residuals()
-        self.tested_first = run.params.get("strategy") == "rheo-rrsw"
+        fields = strategy_fields(run.params.get("strategy"))
+        self.tested_first = fields.tests_deterministic_first
 
     def card(self, at: int) -> str:
         step = self.visit.steps[at]

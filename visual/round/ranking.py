@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from rheo.params import strategy_fields
 from rheo.trace.schema import Round, Run
 from visual.round import bars
 from visual.words import labels, sentences, verdicts
@@ -45,7 +46,7 @@ def _note(run: Run, round: Round, node: int) -> str:
     probes = [child for child in children if child.kind == "probe"]
     if not probes:
         why = verdicts.RANK_FIXED
-    elif run.params.get("strategy") == "naive":
+    elif not strategy_fields(run.params.get("strategy")).uses_proxy:
         why = verdicts.RANK_NAIVE
     else:
         why = verdicts.RANK_PROBE if int(run.params.get("m", 1)) else verdicts.RANK_PROBE_FIRST

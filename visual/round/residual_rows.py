@@ -7,6 +7,7 @@ A rejected probe takes min(r, q-tilde) out of the law r before it, and what is l
 from dataclasses import dataclass
 from itertools import pairwise
 
+from rheo.params import strategy_fields
 from rheo.trace.schema import Round, Run, Step, Visit
 from visual.style.palette import MARKS, WASH
 from visual.words import labels
@@ -59,7 +60,8 @@ class Draws:
             (n for n in round.nodes if n.parent == visit.node), key=lambda n: n.slot
         )
         self.kind = {n.token: n.kind for n in self.children}
-        self.tested_first = run.params.get("strategy") == "rheo-rrsw"
+        fields = strategy_fields(run.params.get("strategy"))
+        self.tested_first = fields.tests_deterministic_first
 
     def rows(self, steps: tuple[Step, ...]) -> list[Row]:
         rows, stage, probe = [], 0, 0

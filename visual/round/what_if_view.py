@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from rheo.errors import RheoError
+from rheo.params import strategy_fields
 from rheo.trace.schema import Round, Run
 from visual.style.palette import MARKS
 from visual.style.plotly_base import cell
@@ -138,7 +139,7 @@ def _row(run: Run, before: Any, at: int, slot: Any) -> str:
 
 def _note(round: Round, node: int, run: Run, after: Any) -> str:
     said = []
-    if run.params.get("strategy") == "topk":
+    if strategy_fields(run.params.get("strategy")).deterministic == "all":
         said.append(measures.TOP_K)
     if all(slot.accept is None for slot in after.slots):
         said.append(measures.ALL_PRUNED)

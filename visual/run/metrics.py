@@ -6,6 +6,7 @@ import statistics
 from dataclasses import dataclass
 from typing import Any
 
+from rheo.params import strategy_fields
 from rheo.trace.schema import Round, Run
 from visual.round import bars
 from visual.style.palette import MARKS
@@ -38,7 +39,7 @@ ELSEWHERE = Machine()  # a run that was decoded somewhere else
 
 def plain_of(run: Run) -> Plain | None:
     """The reference out of an autoregressive run; None for another, or before its first round."""
-    if run.params.get("strategy") != "autoregressive" or not run.rounds:
+    if strategy_fields(run.params.get("strategy")).draws_tree or not run.rounds:
         return None
     return Plain(statistics.median(r.ms.total for r in run.rounds), len(run.rounds))
 
@@ -220,7 +221,7 @@ def device(run: Run) -> str:
 
 def projection(run: Run) -> dict[str, Any] | None:
     """What the browser recomputes while the reader changes the two costs; None without a draft."""
-    if not run.rounds or run.params.get("strategy") == "autoregressive":
+    if not run.rounds or not strategy_fields(run.params.get("strategy")).draws_tree:
         return None
     costs = {"draft": COST_OF_A_LEVEL, "overhead": _OVERHEAD}
     return {

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
+from rheo.params import strategy_fields
 from rheo.trace.schema import Emission, Node, Round, Run, Step, Visit
 from visual.style.palette import MARKS
 from visual.words import labels
@@ -248,7 +249,8 @@ def headline(run: Run, round: Round) -> str:
         "one_hot": f"{one_hot_expected(round):.2f}",
     }
     said += (labels.EXPECTED if probes else labels.EXPECTED_ONE_HOT).format(**both)
-    return said + (labels.BIASED if run.params.get("strategy") == "naive" else "") + "."
+    lossless = strategy_fields(run.params.get("strategy")).lossless
+    return said + ("" if lossless else labels.BIASED) + "."
 
 
 def _probes(run: Run, visits: Sequence[Visit], nodes: Sequence[Node]) -> str:
