@@ -12,7 +12,7 @@ from rheo.bench.prompts import read_prompts
 from rheo.errors import RheoError
 from rheo.models.hub.catalogue import ASSETS
 from rheo.models.target.target import Target
-from rheo.training.batch_generate import answer, draw
+from rheo.training.batch_generate import answer, sample_tokens
 from rheo.training.corpus import PROMPTS, generate, head_layers, read_texts, states, take_in
 from rheo.training.corpus_files import HELD_OUT, Shard, States, Text, shards, write
 from tests.tiny import END_OF_TURN, EOS, FAMILIES, VOCAB, byte_level_tokenizer, tiny_model
@@ -38,7 +38,7 @@ def one_by_one(
     for u in uniforms[:max_new]:
         with torch.inference_mode():
             logits = model(torch.tensor([text])).logits[:, -1]
-        text.append(int(draw(logits, torch.tensor([temperature]), u[None])))
+        text.append(int(sample_tokens(logits, torch.tensor([temperature]), u[None])))
         if text[-1] in ENDS:
             break
     return text
@@ -70,10 +70,10 @@ def test_another_seed_gives_other_answers():
     assert one[2].tokens.tolist() == two[2].tokens.tolist()  # greedy needs no luck
 
 
-def test_draws_follow_the_law():
+def test_sampled_tokens_follow_the_softmax_at_their_temperature():
     logits = torch.tensor([[0.0, 1.0, -1.0, 2.0]])
     uniforms = (torch.arange(4000) + 0.5) / 4000
-    drawn = draw(logits.expand(4000, -1), torch.full((4000,), 0.5), uniforms)
+    drawn = sample_tokens(logits.expand(4000, -1), torch.full((4000,), 0.5), uniforms)
     shares = drawn.bincount(minlength=4) / 4000
     assert (shares - (logits[0] / 0.5).softmax(-1)).abs().max() <= 1e-3
     assert (shares - logits[0].softmax(-1)).abs().max() > 0.1  # the temperature counts

@@ -15,9 +15,10 @@ class KVCache(Cache):
     The first `length` rows are the committed text; the `scratch` rows after them belong to a tree
     that has not been decided. A forward pass is announced with `begin`, which fixes where its rows
     go and how many columns attention sees; `end` or `keep` then says what became of them.
+    Decoding caches one text; a batch of texts that grow by the same columns fits as well.
 
-    Layers that share a device share one buffer (layers, 2, heads, capacity, width): compaction is
-    one gather and one write a device, not four kernels a layer.
+    Layers that share a device share one buffer (layers, 2, batch, heads, capacity, width):
+    compaction is one gather and one write a device, not four kernels a layer.
 
     Args:
         devices: the device of each layer, first layer first.
@@ -47,6 +48,7 @@ class KVCache(Cache):
         super().__init__(layers=[])  # transformers' own layers stay unused
         self.devices, self.heads, self.width, self.dtype = list(devices), heads, width, dtype
         self.bucket = bucket
+        self.batch = 1
         self.capacity = self.length = self.scratch = 0
         self._start = self._stop = self._columns = 0
         self._slots: Tensor | None = None
@@ -58,24 +60,28 @@ class KVCache(Cache):
         """Committed and scratch rows."""
         return self.length + self.scratch
 
-    def reserve(self, capacity: int) -> None:
-        """Empties the cache; room for `capacity` rows, in the old buffers if they suffice."""
+    def reserve(self, capacity: int, batch: int = 1) -> None:
+        """Empty the cache and make room for `capacity` rows of each of `batch` texts.
+
+        The old buffers stay where they suffice and hold as many texts.
+        """
         self.length = self.scratch = 0
-        if capacity <= self.capacity:
+        if capacity <= self.capacity and batch == self.batch:
             return
         self.free()  # before the larger ones are taken
+        self.batch = batch
         self.capacity = -(-capacity // self.bucket) * self.bucket
         slots: dict[torch.device, Tensor] = {}
         for device in dict.fromkeys(self.devices):
             layers = self.devices.count(device)
-            shape = (layers, 2, self.heads, self.capacity, self.width)
+            shape = (layers, 2, batch, self.heads, self.capacity, self.width)
             # zeros, not empty: a masked column meets the values as 0 * value; 0 * nan is nan
             slots[device] = torch.zeros(shape, dtype=self.dtype, device=device)
         self._buffers = list(slots.values())
         layers_of = {device: iter(buffer) for device, buffer in slots.items()}
         for device in self.devices:
-            layer = next(layers_of[device])  # (2, heads, capacity, width)
-            self._rows.append((layer[0:1], layer[1:2]))
+            layer = next(layers_of[device])  # (2, batch, heads, capacity, width)
+            self._rows.append((layer[0], layer[1]))
 
     def free(self) -> None:
         """Lets go of the buffers, and of what is in them."""
@@ -110,7 +116,7 @@ class KVCache(Cache):
     def update(
         self, key_states: Tensor, value_states: Tensor, layer_idx: int, *args, **kwargs
     ) -> tuple[Tensor, Tensor]:
-        """Called by each layer: writes (1, heads, rows, width), returns views, no copy."""
+        """Called by each layer: writes (batch, heads, rows, width), returns views, no copy."""
         keys, values = self._rows[layer_idx]
         if self._slots is None:
             keys[:, :, self._start : self._stop].copy_(key_states)
@@ -121,7 +127,7 @@ class KVCache(Cache):
         return keys[:, :, : self._columns], values[:, :, : self._columns]
 
     def rows(self, layer: int) -> tuple[Tensor, Tensor]:
-        """Keys and values (1, heads, length, width) of the committed rows of a layer: views."""
+        """Keys and values (batch, heads, length, width) of the committed rows of a layer: views."""
         keys, values = self._rows[layer]
         return keys[:, :, : self.length], values[:, :, : self.length]
 
@@ -151,10 +157,25 @@ class KVCache(Cache):
         if self.scratch > 1:  # of one scratch row, the only commit is the row where it is
             for buffer in self._buffers:
                 # gathered into a copy first: the target rows may overlap the source rows
-                kept = buffer.index_select(3, rows.to(buffer.device) + self.length)
-                buffer[:, :, :, self.length : self.length + count].copy_(kept)
+                kept = buffer.index_select(4, rows.to(buffer.device) + self.length)
+                buffer[..., self.length : self.length + count, :].copy_(kept)
         self.length += count
         self.scratch = 0
+
+    def select(self, texts: Tensor) -> None:
+        """Keep the texts `texts` (b,) of the batch, in that order, and forget the others.
+
+        The buffers keep their size, so a batch that shrinks never holds its rows twice.
+        """
+        count = texts.numel()
+        for layer in self._rows:
+            for rows in layer:
+                filled = rows[:, :, : self.filled]
+                # gathered into a copy first: a text may move onto another that is still to move
+                filled[:count] = filled.index_select(0, texts.to(rows.device))
+        self._rows = [(keys[:count], values[:count]) for keys, values in self._rows]
+        self._buffers = [buffer[:, :, :count] for buffer in self._buffers]
+        self.batch = count
 
     # What transformers asks when it builds the mask of an unmasked call.
 

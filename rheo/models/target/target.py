@@ -63,7 +63,7 @@ class Target:
         self.device = execution_device(model.get_input_embeddings())
         # transformers renamed the argument in 5.24; the old name only warns until 5.40
         names = inspect.signature(model.forward).parameters
-        self._cache_name = "cache" if "cache" in names else "past_key_values"
+        self.cache_argument = "cache" if "cache" in names else "past_key_values"
         width = getattr(config, "head_dim", None) or self.hidden_size // config.num_attention_heads
         if bucket is None:
             bucket = BUCKET if self.device.type == "cuda" else 1
@@ -243,7 +243,7 @@ class Target:
             position_ids=positions[None],  # (1, n)
             use_cache=True,
             logits_to_keep=logits_to_keep,
-            **{self._cache_name: self.cache},
+            **{self.cache_argument: self.cache},
         )
         return output.logits[0]
 

@@ -102,6 +102,34 @@ def test_drop_and_reserve_forget():
     assert cache.capacity == 17
 
 
+def test_a_batch_of_texts_keeps_those_that_are_selected():
+    cache = KVCache([CPU] * LAYERS, HEADS, WIDTH, torch.float32)
+    cache.reserve(8, batch=4)
+    texts = torch.tensor([0.0, 10.0, 20.0, 30.0]).view(4, 1, 1, 1)  # what text b's rows hold
+    expected = torch.empty(4, 0)
+
+    def append(rows: Tensor) -> None:
+        cache.begin(len(rows))
+        for layer in range(LAYERS):
+            keys = (texts + rows.view(1, 1, -1, 1) + 100.0 * layer).expand(-1, HEADS, -1, WIDTH)
+            seen, _ = cache.update(keys, -keys, layer)
+            assert seen.shape == (len(texts), HEADS, cache.length + len(rows), WIDTH)
+        cache.keep(len(rows))
+
+    for rows, kept in ((3, [3, 0, 2]), (1, [1, 2]), (2, [0])):  # in any order: texts overlap
+        numbers = torch.arange(rows) + float(cache.length)
+        append(numbers)
+        expected = torch.cat([expected, texts[:, 0, 0] + numbers], dim=1)[kept]
+        texts = texts[kept]
+        cache.select(torch.tensor(kept))
+        for layer in range(LAYERS):
+            keys, values = cache.rows(layer)
+            assert torch.equal(keys, -values)
+            assert torch.equal(keys, (expected + 100.0 * layer)[:, None, :, None].expand_as(keys))
+    cache.reserve(8)
+    assert cache.rows(0)[0].shape == (1, HEADS, 0, WIDTH)
+
+
 def test_misuse_is_named():
     cache = empty(4)
     with pytest.raises(ValueError, match="5 rows exceed the reserved capacity of 4"):
