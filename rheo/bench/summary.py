@@ -5,6 +5,7 @@ from typing import Any
 
 from rheo.decoding.engine import Engine
 from rheo.decoding.loop import Decoding
+from rheo.decoding.round_buffer import RoundBuffer
 from rheo.decoding.timing import PARTS
 
 _KINDS = ("deterministic", "probe", "filler")
@@ -24,7 +25,7 @@ def summary(engine: Engine, decoding: Decoding, seconds: float) -> dict[str, Any
     emitted = [decoding.first] if decoding.first else []
     emitted += [e for r in rounds for e in r.emitted]
     ms = {part: math.fsum(getattr(r.ms, part) for r in rounds) for part in PARTS}
-    covered = [x for r in rounds for x in _coverage(r.packed)]
+    covered = [x for r in rounds for x in _coverage(r.buffer)]
     return {
         "text": decoding.text,
         "token_ids": [e.token for e in emitted],
@@ -46,9 +47,8 @@ def summary(engine: Engine, decoding: Decoding, seconds: float) -> dict[str, Any
     }
 
 
-def _coverage(packed) -> list[float]:
-    rows = packed["expansion"]
-    return packed["coverage"][rows[rows >= 0].astype(int)].tolist()
+def _coverage(buffer: RoundBuffer) -> list[float]:
+    return buffer.coverage[buffer.expansion[buffer.expansion >= 0]].tolist()
 
 
 def _mean(values: list[float]) -> float | None:

@@ -68,7 +68,7 @@ def generate(args: argparse.Namespace) -> int:
 
         _print_json(summary(engine, decoding, seconds))
     if args.trace and decoding.first:
-        _save(engine.run(decoding, prompt), args.trace)
+        _save(engine.record(decoding, prompt), args.trace)
     return code
 
 
@@ -147,12 +147,13 @@ def _engine(args: argparse.Namespace) -> Any:
     from rheo.decoding.engine import Engine
     from rheo.models.hub.catalogue import custom
     from rheo.models.hub.fetch import console_progress
+    from rheo.models.loader import load_pair
     from rheo.models.target.device import usable
 
     if (args.target is None) != (args.draft is None):
         raise RheoError("--target and --draft belong together: name both, or a --pair.")
     chosen = custom(args.target, args.draft) if args.target else args.pair
-    engine = Engine.load(chosen, console_progress(), device=usable(args.device))
+    engine = Engine(load_pair(chosen, console_progress(), device=usable(args.device)))
     if engine.warning:
         print(engine.warning, file=sys.stderr)
     return engine

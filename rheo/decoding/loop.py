@@ -1,4 +1,4 @@
-"""The loop: prefill, draft, verify, commit. One Decoded round at a time, lazily recorded."""
+"""The loop: prefill, draft, verify, commit. One decoded round at a time, recorded by who asks."""
 
 import contextlib
 import threading
@@ -13,20 +13,30 @@ from rheo.algorithm.strategies import TABLE
 from rheo.algorithm.tree import KINDS, Kept, Tree, grow, prune, root_only
 from rheo.algorithm.uniforms import Block, UniformSource
 from rheo.algorithm.walk import TargetRows, acceptance, expected, sample_token, walk
-from rheo.decoding.recorder import record
-from rheo.decoding.round_buffer import Packed, pack
+from rheo.decoding.output_text import OutputText
+from rheo.decoding.round_buffer import RoundBuffer, pack
 from rheo.decoding.timing import Clock
 from rheo.errors import RheoError
-from rheo.models.draft import Draft
-from rheo.models.target.detokenizer import TextStream
+from rheo.models.draft.protocol import Draft
 from rheo.models.target.target import Target
 from rheo.params import DecodeParams
-from rheo.trace.schema import Emission, Milliseconds, Round, Stop
+from rheo.trace.schema import Emission, Milliseconds, Stop
 
 
 @dataclass(frozen=True)
 class Decoded:
-    """A round as the loop knows it. `record()` makes the trace's Round of it."""
+    """A round as the loop knows it; `recorder.record_round` makes the trace's Round of it.
+
+    Attributes:
+        index: of the round in its run.
+        position: of the root in the sequence, prompt included.
+        emitted: tokens that reached the text.
+        text: what they added to it.
+        accepted, counted: draft tokens accepted, and tokens that count for tau.
+        expected_accepted: expected accepted tokens given the drawn tree.
+        ms: where its time went.
+        buffer, block: its numbers and its uniforms.
+    """
 
     index: int
     position: int
@@ -36,20 +46,8 @@ class Decoded:
     counted: int
     expected_accepted: float
     ms: Milliseconds
-    packed: Packed
+    buffer: RoundBuffer
     block: Block
-
-    def record(self) -> Round:
-        return record(
-            self.packed,
-            self.block,
-            index=self.index,
-            position=self.position,
-            emitted=self.emitted,
-            accepted=self.accepted,
-            counted=self.counted,
-            ms=self.ms,
-        )
 
 
 class Decoding:
@@ -65,11 +63,11 @@ class Decoding:
     Attributes:
         first: the token sampled at prefill, once iteration has begun.
         rounds: the rounds so far.
-        stopped: why it ended; "closed" until then.
         prefill_ms: prompt to first token.
 
     Raises:
-        RheoError: the prompt fills the context, or a token is asked for that has no law (NaN).
+        RheoError: the prompt fills the context, the draft knows fewer tokens than K; from the
+            iterator, another run is going on, or the target's logits are not finite.
     """
 
     def __init__(
@@ -86,18 +84,16 @@ class Decoding:
                 f"The prompt has {len(prompt_ids):,} tokens and the model's context ends at "
                 f"{target.context:,}: shorten it."
             )
-        self.target, self.draft, self.params = target, draft, params
+        self.target, self.params = target, params
+        self.draft = draft
         self.prompt_ids, self.stop = list(prompt_ids), [s for s in stop if s]
         self.first: Emission | None = None
         self.rounds: list[Decoded] = []
-        self.stopped: Stop = "closed"
-        self.text = ""
         self.prefill_ms = 0.0
         self._strategy = TABLE[params.strategy]
         self._policy = self._strategy.policy(params)
-        self._count = 0  # new tokens
+        self._output = OutputText(target, self.stop, params.max_new_tokens)
         self._cancelled = False
-        self._stream = TextStream(target.decode)
         self._lock = lock or threading.Lock()
         self._iterator = self._run()
         self._check_support()
@@ -108,6 +104,16 @@ class Decoding:
                 f"The draft knows {self.draft.vocab_size} tokens, fewer than K = {self.params.K}: "
                 "choose a smaller K."
             )
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return self._output.text
+
+    @property
+    def stopped(self) -> Stop:
+        """Why it ended; "closed" until then."""
+        return self._output.stopped
 
     def __iter__(self) -> Iterator[Decoded]:
         return self._iterator
@@ -130,13 +136,13 @@ class Decoding:
         uniforms = UniformSource(self.params)
         with torch.inference_mode():
             clock = Clock(self.target.device)
-            features = self._prefill(uniforms)
+            first, features = self._prefill(uniforms)
             clock.lap("target")
             self.prefill_ms = clock.read().total
-        tokens = torch.tensor([*self.prompt_ids, self.first.token], device=self.target.device)
+        tokens = torch.tensor([*self.prompt_ids, first.token], device=self.target.device)
         while self.stopped == "closed" and not self._cancelled:
             if self.target.length >= self.target.context:
-                self.stopped = "context"
+                self._output.stopped = "context"
                 return
             # the mode must not stay on in the caller's frame while the generator is suspended
             with torch.inference_mode():
@@ -144,43 +150,47 @@ class Decoding:
             self.rounds.append(decoded)
             yield decoded
 
-    def _prefill(self, uniforms: UniformSource) -> Tensor | None:
-        """Commit the prompt and sample the first token; return the prompt's features."""
-        p, target = self.params, self.target
-        room = len(self.prompt_ids) + p.max_new_tokens + p.depth + 2
-        rows = p.R + 1 if p.drafts else 1
+    def _prefill(self, uniforms: UniformSource) -> tuple[Emission, Tensor | None]:
+        """Commit the prompt and sample the first token; return it and the prompt's features."""
+        params, target = self.params, self.target
+        room = len(self.prompt_ids) + params.max_new_tokens + params.depth + 2
+        rows = params.R + 1 if params.drafts else 1
         target.reset(min(room, target.context) + rows)
-        if self.draft is not None and p.drafts:
-            self.draft.reset(min(room, target.context), p.K * p.depth)
+        if self.draft is not None and params.drafts:
+            self.draft.reset(min(room, target.context), params.K * params.depth)
         logits, features = target.prefill(torch.tensor(self.prompt_ids, device=target.device))
-        law = target_distribution(logits, p.T, p.top_k, p.top_p)
-        _check_mass(float(law.sum()))
-        token = draw(law, uniforms.one().to(target.device))
+        p = target_distribution(logits, params.T, params.top_k, params.top_p)  # (V,)
+        _check_mass(float(p.sum()))
+        token = draw(p, uniforms.one().to(target.device))
         self.first = Emission(int(token), "prefill")
-        self._take([self.first])
-        return features
+        self._output.add([self.first])
+        return self.first, features
 
     def _round(
         self, tokens: Tensor, features: Tensor | None, block: Block
     ) -> tuple[Decoded, Tensor, Tensor | None]:
-        """One round; returns it with the tokens and features that the next one begins with."""
-        target, p = self.target, self.params
+        """Decode one round; return it with the tokens and features that the next begins with.
+
+        Args:
+            tokens: (n,) committed since the draft's last turn, the root last.
+            features: (f, 3 dt) of the tokens before them, where the draft reads features.
+            block: the round's uniforms, on the host.
+        """
+        target, params = self.target, self.params
         clock = Clock(target.device)
         on_device = Block(*(u.to(target.device, non_blocking=True) for u in block))
-        depth = min(p.depth, target.context - 1 - target.length) if p.drafts else 0
+        depth = min(params.depth, target.context - 1 - target.length) if params.drafts else 0
         tree, kept = self._draft(tokens, features, on_device, depth, clock)
         clock.lap("other")
         logits, features = target.verify(kept.token, target.length + kept.depth, kept.mask)
         clock.lap("target")
-        packed = self._verify(tree, kept, logits, on_device, depth)
+        buffer = self._verify(tree, kept, logits, on_device, depth)
         clock.lap("verify")
-        rows, drafted, last = _path(packed)
-        _check_mass(float(packed["total"][0]))
-        emitted = [*drafted, last]
+        _check_mass(float(buffer.total[0]))
+        rows, emitted = _path(buffer)
         position = target.length
-        added = self._take(emitted)
-        # a length limit only cuts the text; after an EOS or a stop string there is nothing to count
-        counted = added if self.stopped in ("eos", "stop string") else self._whole(emitted)
+        added = self._output.add(emitted)
+        counted = self._output.counted(emitted, added)
         if self.stopped == "closed":
             index = torch.tensor(rows, device=target.device)
             target.commit(index)
@@ -191,12 +201,12 @@ class Decoding:
             index=len(self.rounds),
             position=position,
             emitted=tuple(emitted[:added]),
-            text=self._delta,
-            accepted=min(counted, len(drafted)),
+            text=self._output.delta,
+            accepted=min(counted, len(emitted) - 1),
             counted=counted,
-            expected_accepted=float(packed["expected"]),
+            expected_accepted=float(buffer.expected_accepted),
             ms=clock.read(),
-            packed=packed,
+            buffer=buffer,
             block=block,
         )
         return decoded, tokens, features
@@ -204,11 +214,13 @@ class Decoding:
     def _draft(
         self, tokens: Tensor, features: Tensor | None, block: Block, depth: int, clock: Clock
     ) -> tuple[Tree, Kept]:
-        """The round's tree. Near the end of the context it is shallower, at the end only a root."""
-        root = tokens[-1]
-        if depth <= 0:
+        """Draw the round's candidate tree, and prune it.
+
+        Near the end of the context it is shallower; at the end, or without a draft, only a root.
+        """
+        root, params, draft = tokens[-1], self.params, self.draft
+        if depth <= 0 or draft is None:
             return root_only(root)
-        p, draft = self.params, self.draft
         clock.lap("other")
         logits = draft.extend(tokens, features)  # (Vd,)
         clock.lap("draft")
@@ -222,19 +234,22 @@ class Decoding:
         tree = grow(
             logits,
             level,
-            block.levels(p.K, p.depth),
+            block.levels(params.K, params.depth),
             self._policy,
-            K=p.K,
+            K=params.K,
             depth=depth,
-            S=p.S,
-            T=p.T,
+            S=params.S,
+            T=params.T,
             target_ids=draft.target_ids,
         )
-        return tree, prune(tree, root, p.R)
+        return tree, prune(tree, root, params.R)
 
-    def _verify(self, tree: Tree, kept: Kept, logits: Tensor, block: Block, depth: int) -> Packed:
-        p, m, rule = self.params, self._policy.m, self._strategy.rule
-        rows = TargetRows(logits, p.T, p.top_k, p.top_p)
+    def _verify(
+        self, tree: Tree, kept: Kept, logits: Tensor, block: Block, depth: int
+    ) -> RoundBuffer:
+        """Walk the pruned tree with the target's logits (R + 1, V); the result is on the host."""
+        params, m, rule = self.params, self._policy.m, self._strategy.rule
+        rows = TargetRows(logits, params.T, params.top_k, params.top_p)
         # a CPU's host can look at a tensor without waiting for anything: it spares rows and steps
         looks = logits.device.type == "cpu"
         if depth <= 0:
@@ -250,67 +265,32 @@ class Decoding:
             m,
             ended=bool if looks else None,
         )
-        parents = (kept.child >= 0).any(-1)
+        parents = (kept.child >= 0).any(-1)  # (R + 1,)
         inner = (
-            parents.nonzero()[:, 0] if looks else torch.arange(len(parents), device=rows[0].device)
+            parents.nonzero()[:, 0] if looks else torch.arange(len(parents), device=logits.device)
         )
-        mass, accept = acceptance(tree, kept, rows, rule, m, inner)
-        worth = expected(kept, accept, depth)
-        first = p.fields.tests_deterministic_first
-        return pack(tree, kept, walked, mass, accept, worth, m, tested_first=first)
-
-    def _take(self, emitted: list[Emission]) -> int:
-        """Add tokens to the text until something stops it; return how many were added."""
-        before, added = len(self.text), 0
-        for emission in emitted:
-            added += 1
-            self._count += 1
-            self.text += self._stream.push([emission.token])
-            if emission.token in self.target.eos_ids:
-                self.stopped = "eos"
-            elif self._cut_at_stop_string(before):
-                self.stopped = "stop string"
-            elif self._count >= self.params.max_new_tokens:
-                self.stopped = "length"
-            if self.stopped != "closed":
-                break
-        if self.stopped != "closed" and self.stopped != "stop string":
-            self.text += self._stream.flush()
-        self._delta = self.text[before:]
-        return added
-
-    def _whole(self, emitted: list[Emission]) -> int:
-        """Tokens up to the first EOS, all where there is none."""
-        ends = (i for i, e in enumerate(emitted, 1) if e.token in self.target.eos_ids)
-        return next(ends, len(emitted))
-
-    def _cut_at_stop_string(self, before: int) -> bool:
-        longest = max(map(len, self.stop), default=0)
-        found = [self.text.find(s, max(0, before - longest)) for s in self.stop]
-        ends = [at for at in found if at >= 0]
-        if ends:
-            self.text = self.text[: min(ends)]
-        return bool(ends)
+        p, accept = acceptance(tree, kept, rows, rule, m, inner)  # (R + 1,) each
+        accepted = expected(kept, accept, depth)
+        first = self._strategy.fields.tests_deterministic_first
+        return pack(tree, kept, walked, p, accept, accepted, m, deterministic_first=first)
 
 
-def _path(packed: Packed) -> tuple[list[int], list[Emission], Emission]:
-    """The committed rows (the root's first), the accepted draft tokens, and the emitted one."""
-    stop, token = int(packed["stopped"][0]), int(packed["stopped"][1])
-    parents, nodes, kinds = (
-        packed.ints("parent"),
-        packed.ints("node"),
-        packed["kind_of"].reshape(-1),
-    )
-    rows = [stop]
+def _path(buffer: RoundBuffer) -> tuple[list[int], list[Emission]]:
+    """Return the committed rows, the root's first, and the emitted tokens, accepted ones first."""
+    rows = [int(buffer.stop_row)]
     while rows[-1] != 0:
-        rows.append(parents[rows[-1]])
+        rows.append(int(buffer.parent[rows[-1]]))
     rows.reverse()
-    drafted = [Emission(int(packed["token"][r]), KINDS[int(kinds[nodes[r]])], r) for r in rows[1:]]
-    leaf = stop not in parents[1:]
-    return rows, drafted, Emission(token, "bonus" if leaf else "residual")
+    kinds = buffer.kind.ravel()  # by candidate
+    emitted = [
+        Emission(int(buffer.token[r]), KINDS[kinds[buffer.candidate[r]]], r) for r in rows[1:]
+    ]
+    leaf = not (buffer.parent[1:] == rows[-1]).any()
+    return rows, [*emitted, Emission(int(buffer.emitted_token), "bonus" if leaf else "residual")]
 
 
 def _check_mass(total: float) -> None:
+    """Raise RheoError where the target's probabilities do not add up to 1."""
     if not abs(total - 1) < 1e-3:
         raise RheoError(
             "The target's logits are not finite, so there is nothing to sample from: the "

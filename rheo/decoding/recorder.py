@@ -1,119 +1,180 @@
-"""From a packed round to the trace's records: on the host, and only for who asks."""
+"""From decoded rounds to the trace's records: on the host, and only for who asks."""
 
 import math
 
 import numpy as np
+import torch
+import transformers
 
 from rheo.algorithm.tree import KINDS
-from rheo.algorithm.uniforms import Block
-from rheo.decoding.round_buffer import Packed
+from rheo.decoding.loop import Decoded, Decoding
+from rheo.decoding.round_buffer import RoundBuffer
 from rheo.decoding.verdict_steps import steps_of
-from rheo.trace.schema import Emission, Ghost, Milliseconds, Node, Round, Step, Uniforms, Visit
+from rheo.errors import RheoError
+from rheo.models.loader import LoadedPair
+from rheo.trace.schema import Ghost, Node, Round, Run, Step, Uniforms, Visit
+from rheo.version import __version__
 
 
-def record(
-    packed: Packed,
-    block: Block,
-    *,
-    index: int,
-    position: int,
-    emitted: tuple[Emission, ...],
-    accepted: int,
-    counted: int,
-    ms: Milliseconds,
-) -> Round:
-    """The Round of a packed one; the loop knows what of it reached the text."""
-    visits = [i for i, live in enumerate(packed["live"]) if live]
+def record_run(loaded: LoadedPair, decoding: Decoding, prompt: str) -> Run:
+    """Return everything decoded so far, as a trace.
+
+    Args:
+        loaded: the pair that decodes. prompt: the text that the decoding began with.
+
+    Raises:
+        RheoError: there is no token yet.
+    """
+    if decoding.first is None:
+        raise RheoError("This run was stopped before its first token: there is no trace of it.")
+    rounds = tuple(map(record_round, decoding.rounds))
+    seen = _tokens(rounds) | {decoding.first.token, *decoding.prompt_ids}
+    target = loaded.target
+    return Run(
+        pair=loaded.pair.name,
+        target=loaded.pair.label,
+        draft=loaded.draft_name,
+        device=str(target.device),
+        dtype=str(target.dtype).removeprefix("torch."),
+        versions=_versions(loaded),
+        params=decoding.params.as_dict(),
+        prompt=prompt,
+        prompt_token_ids=tuple(decoding.prompt_ids),
+        first=decoding.first,
+        rounds=rounds,
+        stop=decoding.stopped,
+        text=decoding.text,
+        tokens={token: target.token_text(token) for token in sorted(seen)},
+    )
+
+
+def _tokens(rounds: tuple[Round, ...]) -> set[int]:
+    """Return every token id that the rounds show."""
+    seen: set[int] = set()
+    for r in rounds:
+        seen |= {e.token for e in r.emitted}
+        seen |= {n.token for n in r.nodes} | {g.token for n in r.nodes for g in n.ghosts}
+        for visit in r.visits:
+            seen |= {*visit.ids, *visit.outside_ids}
+    return seen
+
+
+def _versions(loaded: LoadedPair) -> dict[str, str]:
+    """Return what computed the run, and what became of CUDA graphs where anybody asked for them."""
+    halves = {"target graphs": loaded.target, "draft graphs": loaded.draft}
+    graphs = {name: getattr(half, "graphs", None) for name, half in halves.items()}
+    return {
+        "rheoscope": __version__,
+        "torch": str(torch.__version__),  # it is a class of torch's own
+        "transformers": transformers.__version__,
+        "threads": str(torch.get_num_threads()),
+        **{name: found.note for name, found in graphs.items() if found and found.note},
+    }
+
+
+def record_round(decoded: Decoded) -> Round:
+    """Return a decoded round as the trace's Round."""
+    buffer, block = decoded.buffer, decoded.block
+    visits = [int(i) for i in buffer.live.nonzero()[0]]
     return Round(
-        index=index,
-        root=int(packed["token"][0]),
-        position=position,
-        nodes=_nodes(packed),
-        visits=tuple(_visit(packed, i, steps_of(packed, block, i)) for i in visits),
-        emitted=emitted,
-        accepted=accepted,
-        expected_accepted=float(packed["expected"]),
-        ms=ms,
+        index=decoded.index,
+        root=int(buffer.token[0]),
+        position=decoded.position,
+        nodes=_nodes(buffer),
+        visits=tuple(_visit(buffer, i, steps_of(buffer, block, i)) for i in visits),
+        emitted=decoded.emitted,
+        accepted=decoded.accepted,
+        expected_accepted=decoded.expected_accepted,
+        ms=decoded.ms,
         uniforms=Uniforms(
             u1=tuple(map(tuple, block.u1.tolist())),
             u2=tuple(block.u2.tolist()),
             probes=tuple(map(tuple, block.probes.tolist())),
         ),
-        counted=counted,
+        counted=decoded.counted,
     )
 
 
-def _nodes(packed: Packed) -> tuple[Node, ...]:
-    """Kept nodes with their numbers; a parent carries the siblings that pruning dropped."""
-    K = packed["kind_of"].shape[-1]
-    token_of, kind_of = packed.ints("token_of"), packed["kind_of"].reshape(-1)
-    proxy_of = np.exp(packed["log_proxy_of"]).reshape(-1)
-    score_of, true_of = packed["score_of"], packed["true_of"].reshape(-1)
-    parents, candidates = packed.ints("parent"), packed.ints("node")
-    expansions = packed.ints("expansion")
-    kept = set(candidates)
-    p, accept = _exact_where_visited(packed)
+def _nodes(buffer: RoundBuffer) -> tuple[Node, ...]:
+    """Return the kept nodes; a parent carries the siblings that pruning dropped."""
+    p, accept = _exact_where_visited(buffer)
+    proxies = np.exp(buffer.log_proxy)  # (E, K)
+    kept = set(buffer.candidate.tolist())
+    K = buffer.kind.shape[-1]
     nodes = []
-    for row, (candidate, parent, e) in enumerate(zip(candidates, parents, expansions, strict=True)):
-        slots = range(e * K, e * K + K) if e >= 0 else range(0)
-        dropped = [c for c in slots if c not in kept]
-        ghosts = [Ghost(c % K, token_of[c], float(proxy_of[c])) for c in dropped]
-        has_child = len(dropped) < len(slots)
+    for row, candidate in enumerate(buffer.candidate.tolist()):
         root = row == 0
+        at = divmod(candidate, K)  # its place in the arrays (E, K)
+        e = int(buffer.expansion[row])
         nodes.append(
             Node(
-                kind="root" if root else KINDS[int(kind_of[candidate])],
-                token=int(packed["token"][row]),
-                parent=-1 if root else parent,
-                slot=-1 if root else candidate % K,
-                depth=int(packed["depth"][row]),
-                proxy=1.0 if root else float(proxy_of[candidate]),
-                true=1.0 if root else float(true_of[candidate]),
-                score=0.0 if root else max(float(score_of[candidate]), -1e9),
+                kind="root" if root else KINDS[buffer.kind[at]],
+                token=int(buffer.token[row]),
+                parent=-1 if root else int(buffer.parent[row]),
+                slot=-1 if root else at[1],
+                depth=int(buffer.depth[row]),
+                proxy=1.0 if root else float(proxies[at]),
+                true=1.0 if root else float(buffer.true[at]),
+                score=0.0 if root else max(float(buffer.score[at]), -1e9),
                 p=None if root else p[row],
                 accept=None if root else accept[row],
                 expanded=e >= 0,
-                z=math.exp(packed["log_z"][e]) if e >= 0 else None,
-                coverage=float(packed["coverage"][e]) if e >= 0 else None,
-                ghosts=tuple(ghosts) if has_child else (),
+                z=math.exp(buffer.log_z[e]) if e >= 0 else None,
+                coverage=float(buffer.coverage[e]) if e >= 0 else None,
+                ghosts=_ghosts(buffer, e, kept, proxies) if e >= 0 else (),
             )
         )
     return tuple(nodes)
 
 
-def _exact_where_visited(packed: Packed) -> tuple[list[float], list[float]]:
-    """p by row, from the visit's own row where there was one: the two differ in the last bits."""
-    p, accept = packed["p"].tolist(), packed["accept"].tolist()
-    rows = {row: i for i, row in enumerate(packed.ints("visited"))}
-    K = packed["kind_of"].shape[-1]
-    parents, candidates = packed.ints("parent"), packed.ints("node")
+def _ghosts(
+    buffer: RoundBuffer, expansion: int, kept: set[int], proxies: np.ndarray
+) -> tuple[Ghost, ...]:
+    """Return the pruned children of an expanded node, none where all were pruned."""
+    K = buffer.kind.shape[-1]
+    dropped = [slot for slot in range(K) if expansion * K + slot not in kept]
+    if len(dropped) == K:
+        return ()
+    tokens = buffer.candidate_token[expansion]
+    return tuple(Ghost(s, int(tokens[s]), float(proxies[expansion, s])) for s in dropped)
+
+
+def _exact_where_visited(buffer: RoundBuffer) -> tuple[list[float], list[float]]:
+    """Return p and accept by row; p from the visit's own row where there was one.
+
+    The two differ in the last bits: one is a softmax of the row, the other uses its logsumexp.
+    """
+    p: list[float] = buffer.p.tolist()
+    visits = {row: i for i, row in enumerate(buffer.visited.tolist())}
+    K, width = buffer.kind.shape[-1], buffer.support_p.shape[-1]
     for row in range(1, len(p)):
-        i = rows.get(parents[row])
+        i = visits.get(int(buffer.parent[row]))
         if i is not None:
-            place = int(packed["rank"][i][candidates[row] % K])
-            if place < packed["inside"].shape[-1]:
-                p[row] = float(packed["inside"][i][place])
-    return p, accept
+            place = int(buffer.rank[i, buffer.candidate[row] % K])
+            if place < width:
+                p[row] = float(buffer.support_p[i, place])
+    return p, buffer.accept.tolist()
 
 
-def _visit(packed: Packed, i: int, steps: list[Step]) -> Visit:
-    row = packed.ints("visited")[i]
-    expanded = packed["expansion"][row] >= 0
-    width = packed["ids"].shape[-1] if expanded else 0
-    last = int(packed["rest_counts"][i].nonzero()[0].max(initial=-1)) + 1
-    held = packed["outside_p"][i] > 0  # the others are whatever topk found, even in the support
+def _visit(buffer: RoundBuffer, i: int, steps: list[Step]) -> Visit:
+    """Return the i-th visited node with its distributions."""
+    row = int(buffer.visited[i])
+    expanded = bool(buffer.expansion[row] >= 0)
+    width = buffer.support_ids.shape[-1] if expanded else 0
+    last = int(buffer.rest_counts[i].nonzero()[0].max(initial=-1)) + 1
+    held = buffer.outside_p[i] > 0  # the others are whatever topk found, even in the support
     return Visit(
         node=row,
-        ids=tuple(packed["ids"][i, :width].astype(int).tolist()),
-        p=tuple(packed["inside"][i, :width].tolist()),
-        q=tuple(np.exp(packed["log_q"][i, :width]).tolist()),
-        q_tilde=tuple(tuple(q[:width].tolist()) for q in packed["q_tilde"][i]) if expanded else (),
-        support_size=packed.support if expanded else 0,
-        outside_ids=tuple(packed["outside_ids"][i][held].astype(int).tolist()),
-        outside_p=tuple(packed["outside_p"][i][held].tolist()),
-        rest=max(0.0, float(packed["rest"][i])),
-        mass=float(packed["mass"][i]),
+        ids=tuple(buffer.support_ids[i, :width].tolist()),
+        p=tuple(buffer.support_p[i, :width].tolist()),
+        q=tuple(np.exp(buffer.support_log_q[i, :width]).tolist()),
+        q_tilde=tuple(map(tuple, buffer.q_tilde[i].tolist())) if expanded else (),
+        support_size=buffer.support_size if expanded else 0,
+        outside_ids=tuple(buffer.outside_ids[i][held].tolist()),
+        outside_p=tuple(buffer.outside_p[i][held].tolist()),
+        rest=max(0.0, float(buffer.rest[i])),
+        mass=float(buffer.residual_mass[i]),
         steps=tuple(steps),
-        rest_counts=tuple(packed["rest_counts"][i][:last].astype(int).tolist()),
-        rest_masses=tuple(packed["rest_masses"][i][:last].tolist()),
+        rest_counts=tuple(buffer.rest_counts[i, :last].tolist()),
+        rest_masses=tuple(buffer.rest_masses[i, :last].tolist()),
     )

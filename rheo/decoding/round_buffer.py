@@ -1,9 +1,10 @@
-"""A verified round on its way to the host: one flat tensor, one copy."""
+"""A verified round on its way to the host: named arrays, one flat tensor, one copy."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from rheo.algorithm.tree import Kept, Tree
@@ -13,24 +14,69 @@ _RECORDED = 1024  # tokens of a support that a trace stores
 OUTSIDE = 20  # most probable tokens outside it
 OCTAVES = 64  # of the rest, by p; the last one has all that is smaller
 
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
 
 @dataclass(frozen=True)
-class Packed:
-    """Named arrays of a round, float64, on the host. Ids below 2**53 are exact.
+class RoundBuffer:
+    """A round's numbers on the host, one array a field.
 
-    Rows of `node`... are kept rows; n = visited nodes, N = candidates, E = expanded, S' <= S.
+    R + 1 rows are the kept nodes, the root in row 0. E nodes of the candidate tree were expanded,
+    each with K child slots; a candidate's index is expansion * K + slot. n nodes were visited by
+    the walk. J probe slots; s <= S recorded tokens of a support.
     """
 
-    arrays: dict[str, np.ndarray]
-    support: int  # S
-    tested_first: bool  # whether the rule tests deterministic children before the probes
+    # the pruned tree, by row
+    candidate: Ints  # (R + 1,) index of the candidate, -1 for the root
+    token: Ints  # (R + 1,)
+    parent: Ints  # (R + 1,) row; the root's is 0
+    depth: Ints  # (R + 1,)
+    expansion: Ints  # (R + 1,) which of the E it is, -1 where it was not expanded
+    p: Floats  # (R + 1,) the target's probability of the token at its parent, 1 for the root
+    accept: Floats  # (R + 1,) probability that a walk at the parent goes on to it, 1 for the root
+    expected_accepted: Floats  # () given the drawn tree
 
-    def __getitem__(self, name: str) -> np.ndarray:
-        return self.arrays[name]
+    # the candidate tree
+    kind: Ints  # (E, K) an index of KINDS
+    candidate_token: Ints  # (E, K)
+    log_proxy: Floats  # (E, K)
+    score: Floats  # (E, K) sum of log proxies along the path
+    true: Floats  # (E, K) the draft probability that verification uses
+    coverage: Floats  # (E,)
+    log_z: Floats  # (E,)
 
-    def ints(self, name: str) -> list:
-        """An array of ids or indices as plain ints."""
-        return self.arrays[name].astype(np.int64).tolist()
+    # the walk, by visited node
+    visited: Ints  # (n,) row
+    live: Bools  # (n,) False where the walk had ended before
+    slot: Ints  # (n,) of the child gone on to, K for none
+    share: Floats  # (n,) u2 rescaled to the residual it draws from
+    total: Floats  # (n,) sum of p: 1 but for rounding
+    residual_mass: Floats  # (n,) of the last residual before it is normalised
+    first_mass: Floats  # (n, K) p of the children tested before the probes, else 0
+    ratio: Floats  # (n, J) min(1, r / q-tilde) of each probe
+    tested: Floats  # (n, J) each probe's mass r when it was tested, normalised
+    child_residual: Floats  # (n, K) the last residual's mass on each child
+    rank: Ints  # (n, K) each child's place in the node's order
+    support_ids: Ints  # (n, s)
+    support_p: Floats  # (n, s)
+    support_log_q: Floats  # (n, s)
+    q_tilde: Floats  # (n, J, s) what each probe was drawn from
+    outside_ids: Ints  # (n, OUTSIDE)
+    outside_p: Floats  # (n, OUTSIDE)
+    rest: Floats  # (n,) p of everything else
+    rest_counts: Ints  # (n, OCTAVES) tokens of the rest by octave of p
+    rest_masses: Floats  # (n, OCTAVES)
+
+    # where the walk stopped
+    stop_row: Ints  # ()
+    emitted_token: Ints  # ()
+    emitted_low: Floats  # () its interval, in shares of the residual's mass
+    emitted_high: Floats  # ()
+
+    support_size: int  # S
+    deterministic_first: bool  # whether the rule tests deterministic children before the probes
 
 
 def pack(
@@ -41,82 +87,114 @@ def pack(
     accept: Tensor,
     expected: Tensor,
     m: int,
-    tested_first: bool = False,
-) -> Packed:
-    """Everything the loop and the trace want of a round, in one device-to-host copy.
+    deterministic_first: bool = False,
+) -> RoundBuffer:
+    """Return everything the loop and the trace want of a round, after one device-to-host copy.
 
     Args:
+        tree: all candidates. kept: those that pruning left. walk: what verification did.
         p, accept: (R + 1,) of `walk.acceptance`. expected: () of `walk.expected`.
+        m: deterministic slots of the tree's policy.
+        deterministic_first: whether the rule tests deterministic children before the probes.
     """
-    x, visits = tree.expanded, walk.visits
-    rows = torch.stack([v.row for v in visits])  # (n,)
-    seen = gather_nodes(tree, kept, rows, m)
-    e = kept.expansion[rows].clamp(min=0)
-    width = min(_RECORDED, seen.ids.shape[-1])
-    inside = torch.stack([v.p for v in visits])  # (n, S + 1)
-    outside = torch.stack([v.outside for v in visits])  # (n, V)
-    # what a trace does not record of a support is outside too; an unexpanded node's is not its own
-    unrecorded = torch.where(seen.expanded[:, None], inside[:, width:-1], 0.0).to(outside.dtype)
-    outside = outside.scatter_add(-1, seen.ids[:, width:], unrecorded)
-    top = outside.topk(min(OUTSIDE, outside.shape[-1]), dim=-1)
-    residual = torch.stack([v.law.residual for v in visits])
-    rest = outside.sum(-1, dtype=torch.float64) - top.values.sum(-1, dtype=torch.float64)
-    counts, masses = octaves(outside.scatter(-1, top.indices, 0.0))
+    x = tree.expanded
+    K = x.kind.shape[-1]
     parts = {
-        "node": kept.node,
+        "candidate": kept.node,
         "token": kept.token,
         "parent": kept.parent,
         "depth": kept.depth,
         "expansion": kept.expansion,
         "p": p,
         "accept": accept,
-        "expected": expected,
-        "kind_of": x.kind,  # (E, K) and so on: all candidates, for scores and ghosts
-        "token_of": tree.token,
-        "log_proxy_of": x.log_proxy,
-        "score_of": tree.score,
-        "true_of": x.true,
+        "expected_accepted": expected,
+        "kind": x.kind,
+        "candidate_token": tree.token.view(-1, K),
+        "log_proxy": x.log_proxy,
+        "score": tree.score.view(-1, K),
+        "true": x.true,
         "coverage": x.coverage,
         "log_z": x.log_z,
+        **_visits(tree, kept, walk, m),
+        "stop_row": walk.row,
+        "emitted_token": walk.token,
+        "emitted_low": walk.low,
+        "emitted_high": walk.high,
+    }
+    arrays = _to_host(parts)
+    return RoundBuffer(
+        **arrays, support_size=x.ids.shape[-1], deterministic_first=deterministic_first
+    )
+
+
+def _visits(tree: Tree, kept: Kept, walk: Walk, m: int) -> dict[str, Tensor]:
+    """Return the walk's fields of a RoundBuffer, still on the device."""
+    visits = walk.visits
+    rows = torch.stack([v.row for v in visits])  # (n,)
+    nodes = gather_nodes(tree, kept, rows, m)
+    expansion = kept.expansion[rows].clamp(min=0)  # (n,)
+    width = min(_RECORDED, nodes.ids.shape[-1])
+    inside = torch.stack([v.p for v in visits])  # (n, S + 1)
+    outside = torch.stack([v.outside for v in visits])  # (n, V)
+    # what a trace does not record of a support is outside too; an unexpanded node's is not its own
+    unrecorded = torch.where(nodes.expanded[:, None], inside[:, width:-1], 0.0).to(outside.dtype)
+    outside = outside.scatter_add(-1, nodes.ids[:, width:], unrecorded)
+    top = outside.topk(min(OUTSIDE, outside.shape[-1]), dim=-1)
+    rest = outside.sum(-1, dtype=torch.float64) - top.values.sum(-1, dtype=torch.float64)  # (n,)
+    counts, masses = octaves(outside.scatter(-1, top.indices, 0.0))
+    residual = torch.stack([v.law.residual for v in visits])  # (n, S + 1)
+    return {
         "visited": rows,
         "live": torch.stack([v.live for v in visits]),
         "slot": torch.stack([v.slot for v in visits]),
         "share": torch.stack([v.share for v in visits]),
         "total": inside.sum(-1),
-        "mass": residual.sum(-1),
-        "head": torch.stack([v.law.tested_first for v in visits]),  # (n, K)
-        "ratio": torch.stack([v.law.accept for v in visits]),  # (n, J)
-        "tested": torch.stack([v.law.tested for v in visits]),  # (n, J)
-        "left": residual.gather(-1, seen.children.rank),  # (n, K) residual of the children
-        "rank": seen.children.rank,
-        "ids": seen.ids[:, :width],
-        "inside": inside[:, :width],
-        "log_q": x.log_q[e][:, :width],
-        "q_tilde": seen.q_tilde[..., :width],  # (n, J, S')
+        "residual_mass": residual.sum(-1),
+        "first_mass": torch.stack([v.law.tested_first for v in visits]),
+        "ratio": torch.stack([v.law.accept for v in visits]),
+        "tested": torch.stack([v.law.tested for v in visits]),
+        "child_residual": residual.gather(-1, nodes.children.rank),
+        "rank": nodes.children.rank,
+        "support_ids": nodes.ids[:, :width],
+        "support_p": inside[:, :width],
+        "support_log_q": tree.expanded.log_q[expansion][:, :width],
+        "q_tilde": nodes.q_tilde[..., :width],
         "outside_ids": top.indices,
         "outside_p": top.values,
         "rest": rest,
-        "rest_counts": counts,  # (n, OCTAVES)
+        "rest_counts": counts,
         "rest_masses": masses,
-        "stopped": torch.stack([walk.row.double(), walk.token.double(), walk.low, walk.high]),
     }
+
+
+_HOST_TYPES = {torch.bool: np.bool_, torch.int64: np.int64}  # of all others: float64
+
+
+def _to_host(parts: dict[str, Tensor]) -> dict[str, NDArray[np.generic]]:
+    """Copy tensors to the host as one; float64 holds integers exactly up to 2**53."""
     flat = torch.cat([part.reshape(-1).double() for part in parts.values()]).cpu().numpy()
-    arrays, start = {}, 0
+    arrays: dict[str, NDArray[np.generic]] = {}
+    start = 0
     for name, part in parts.items():
-        arrays[name] = flat[start : start + part.numel()].reshape(part.shape)
-        start += part.numel()
-    return Packed(arrays, seen.ids.shape[-1], tested_first)
+        stop = start + part.numel()
+        values = flat[start:stop].reshape(part.shape)
+        arrays[name] = values.astype(_HOST_TYPES.get(part.dtype, np.float64), copy=False)
+        start = stop
+    return arrays
 
 
 def octaves(p: Tensor) -> tuple[Tensor, Tensor]:
-    """How many of p (n, V) lie in [2^-(k+1), 2^-k), float32, and their mass, float64: (n, OCTAVES).
+    """Count how many of p (n, V), float32, lie in [2^-(k+1), 2^-k), and add up their mass.
+
+    Returns:
+        (n, OCTAVES) int64 counts and (n, OCTAVES) float64 masses.
 
     >>> counts, masses = octaves(torch.tensor([[0.5, 0.25, 0.125, 0.1, 0.0]]))
     >>> counts[0, :4].tolist(), masses[0, :3].tolist()
-    ([1.0, 1.0, 1.0, 1.0], [0.5, 0.25, 0.125])
+    ([1, 1, 1, 1], [0.5, 0.25, 0.125])
     """
     # the exponent of a float32, read off its bits: a tenth of the time of a logarithm
     octave = (126 - (p.float().view(torch.int32) >> 23)).clamp(0, OCTAVES - 1).long()
     zero = p.new_zeros(*p.shape[:-1], OCTAVES, dtype=torch.float32)
     counts = zero.scatter_add(-1, octave, (p > 0).float())
-    return counts, zero.double().scatter_add(-1, octave, p.double())
+    return counts.long(), zero.double().scatter_add(-1, octave, p.double())

@@ -3,60 +3,63 @@
 Only what was decided on the device is written down; nothing is drawn or decided again.
 """
 
-import numpy as np
-
 from rheo.algorithm.tree import DETERMINISTIC, PROBE
 from rheo.algorithm.uniforms import Block
-from rheo.decoding.round_buffer import Packed
-from rheo.trace.schema import Step
+from rheo.decoding.round_buffer import Floats, RoundBuffer
+from rheo.trace.schema import Step, Verdict
 
 
-def steps_of(packed: Packed, block: Block, i: int) -> list[Step]:
-    """Steps of the i-th visit, the last one an accepted child or the emitted token."""
-    node = _Node(packed, block, i)
+def steps_of(buffer: RoundBuffer, block: Block, visit: int) -> list[Step]:
+    """Return the steps of a visit, the last one an accepted child or the emitted token."""
+    node = _Visit(buffer, block, visit)
     steps: list[Step] = []
-    for part in (node.head, node.probes, node.siblings):
+    for part in (node.first_siblings, node.probes, node.later_siblings):
         steps += part()
         if steps and steps[-1].verdict == "accept":
             return steps
     return [*steps, node.emission()]
 
 
-class _Node:
-    """One visit of a packed round."""
+class _Visit:
+    """One visited node of a round: its kept children by slot, and what was decided there."""
 
-    def __init__(self, packed: Packed, block: Block, i: int) -> None:
-        row = packed.ints("visited")[i]
-        e = int(packed["expansion"][row])
-        K = packed["kind_of"].shape[-1]
-        edges = zip(packed.ints("node"), packed.ints("parent"), strict=True)
-        rows = {node % K: r for r, (node, parent) in enumerate(edges) if r and parent == row}
-        kinds = packed.ints("kind_of")[e] if e >= 0 else []
+    def __init__(self, buffer: RoundBuffer, block: Block, visit: int) -> None:
+        self.buffer, self.visit = buffer, visit
+        self.u1: list[float] = block.u1[visit].tolist()
+        self.u2, self.share = float(block.u2[visit]), float(buffer.share[visit])
+        self.taken = int(buffer.slot[visit])
+        row = int(buffer.visited[visit])
+        expansion = max(int(buffer.expansion[row]), 0)  # a leaf has no children to look up there
+        self.true: Floats = buffer.true[expansion]
+        K = buffer.kind.shape[-1]
+        children = (buffer.parent[1:] == row).nonzero()[0] + 1
+        rows = {int(buffer.candidate[r]) % K: int(r) for r in children}
         self.child = dict(sorted(rows.items()))  # slot -> row
-        self.token = {slot: int(packed["token"][r]) for slot, r in self.child.items()}
-        self.taken = int(packed["slot"][i])
-        self.u1, self.u2, self.share = block.u1[i].tolist(), float(block.u2[i]), packed["share"][i]
-        self.tested, self.true = packed["tested"][i], packed["true_of"][max(e, 0)]
-        self.total, self.mass = float(packed["total"][i]), float(packed["mass"][i])
-        self.was_tested_first, self.left, self.ratio = (
-            packed[n][i] for n in ("head", "left", "ratio")
-        )
-        self.stopped = packed["stopped"].tolist()
+        self.token = {slot: int(buffer.token[r]) for slot, r in self.child.items()}
+        kinds = buffer.kind[expansion]
+        self._probes = [s for s in self.child if kinds[s] == PROBE]
         # RRSw tests its deterministic children first, as intervals of p itself
-        first = [s for s in self.child if kinds[s] == DETERMINISTIC and packed.tested_first]
-        self.first, self.probe = first, [s for s in self.child if kinds[s] == PROBE]
-        self.rest = [s for s in self.child if s not in first and s not in self.probe]
+        first = buffer.deterministic_first
+        self._first = [s for s in self.child if first and kinds[s] == DETERMINISTIC]
+        self._later = [s for s in self.child if s not in self._first + self._probes]
 
-    def head(self) -> list[Step]:
-        return self._intervals(self.first, self.was_tested_first, self.total, self.u2)
+    def first_siblings(self) -> list[Step]:
+        """Return the steps of the children tested before the probes."""
+        at = self.visit
+        return self._intervals(
+            self._first, self.buffer.first_mass[at], float(self.buffer.total[at]), self.u2
+        )
 
-    def siblings(self) -> list[Step]:
-        return self._intervals(self.rest, self.left, self.mass, float(self.share))
+    def later_siblings(self) -> list[Step]:
+        """Return the steps of the children drawn from the last residual."""
+        at = self.visit
+        mass = float(self.buffer.residual_mass[at])
+        return self._intervals(self._later, self.buffer.child_residual[at], mass, self.share)
 
     def _intervals(
-        self, slots: list[int], masses: np.ndarray, total: float, x: float
+        self, slots: list[int], masses: Floats, total: float, share: float
     ) -> list[Step]:
-        """Point masses in slot order, up to the one taken: a child is accepted where x falls in."""
+        """Return point masses in slot order, up to the child in whose interval `share` falls."""
         steps, low = [], 0.0
         for slot in slots:
             high = low + (float(masses[slot]) / total if total > 0 else 0.0)
@@ -67,7 +70,7 @@ class _Node:
                     token=self.token[slot],
                     verdict=self._verdict(slot),
                     uniform=self.u2,
-                    share=x,
+                    share=share,
                     p=chance,
                     child=self.child[slot],
                     ratio=chance,
@@ -81,9 +84,9 @@ class _Node:
         return steps
 
     def probes(self) -> list[Step]:
-        """u < min(1, r / q-tilde) in turn, each rejection leaving norm(max(0, r - q-tilde))."""
+        """Return the probes' tests u1 < min(1, r / q-tilde), up to the one accepted."""
         steps = []
-        for j, slot in enumerate(self.probe):
+        for j, slot in enumerate(self._probes):
             steps.append(
                 Step(
                     rule="probe",
@@ -91,10 +94,10 @@ class _Node:
                     verdict=self._verdict(slot),
                     uniform=self.u1[j],
                     share=self.u1[j],
-                    p=float(self.tested[j]),
+                    p=float(self.buffer.tested[self.visit, j]),
                     child=self.child[slot],
                     q_tilde=float(self.true[slot]),
-                    ratio=float(self.ratio[j]),
+                    ratio=float(self.buffer.ratio[self.visit, j]),
                 )
             )
             if slot == self.taken:
@@ -102,19 +105,20 @@ class _Node:
         return steps
 
     def emission(self) -> Step:
-        """Residual, or bonus at a leaf: the token drawn from everything but the kept children."""
-        _, token, low, high = self.stopped
-        gone = sum(float(self.left[s]) for s in self.child) / self.mass if self.mass > 0 else 0.0
+        """Return the draw from everything but the kept children: residual, or bonus at a leaf."""
+        low, high = float(self.buffer.emitted_low), float(self.buffer.emitted_high)
+        mass, left = float(self.buffer.residual_mass[self.visit]), self.buffer.child_residual
+        gone = sum(float(left[self.visit, s]) for s in self.child) / mass if mass > 0 else 0.0
         return Step(
             rule="emit",
-            token=int(token),
+            token=int(self.buffer.emitted_token),
             verdict="emit",
             uniform=self.u2,
-            share=float(self.share),
+            share=self.share,
             p=min(1.0, (high - low) / (1.0 - gone)) if gone < 1 else 1.0,
             low=low,
             high=high,
         )
 
-    def _verdict(self, slot: int) -> str:
+    def _verdict(self, slot: int) -> Verdict:
         return "accept" if slot == self.taken else "reject"

@@ -94,4 +94,4 @@ def _decode(engine: Engine, prompt: str, params: DecodeParams, rounds: int | Non
         if rounds is not None and decoded.index + 1 >= rounds:
             break
     decoding.close()
-    return engine.run(decoding, prompt)
+    return engine.record(decoding, prompt)

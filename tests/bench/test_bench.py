@@ -18,9 +18,11 @@ from rheo.bench.prompts import Prompt, read_prompts, shipped
 from rheo.cli import main
 from rheo.decoding.engine import Engine
 from rheo.decoding.loop import Decoding
+from rheo.decoding.recorder import record_round
 from rheo.errors import RheoError
 from rheo.models.draft.eagle3 import Eagle3
 from rheo.models.hub.catalogue import custom
+from rheo.models.loader import load_pair
 from rheo.models.target.target import Target
 from rheo.params import DecodeParams
 from tests.models.draft import heads
@@ -43,7 +45,7 @@ def engine(tmp_path_factory) -> Engine:
     for name, x in weights.items():
         weights[name] = x + 0.02 * torch.randn(x.shape, generator=noise)
     save_file(weights, draft / "model.safetensors", metadata={"format": "pt"})
-    return Engine.load(custom(str(target), str(draft)))
+    return Engine(load_pair(custom(str(target), str(draft))))
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +169,7 @@ def test_first_acceptance_and_probe_shares_by_hand(engine):
     """Against the decoder's own record of the round, node by node."""
     params = replace(PARAMS, strategy="rheo")
     decoding = engine.decode(IDS, params)
-    record = next(iter(decoding)).record()
+    record = record_round(next(iter(decoding)))
     decoding.close()
     uniforms = UniformSource(params)
     uniforms.one()

@@ -56,7 +56,7 @@ class Engine:
         made = sample.run(rounds=60 if "long" in prompt else 8, seed=params.seed + 5)
         return Decoding(replace(made, prompt=prompt, params=params.as_dict()))
 
-    def run(self, decoding: Decoding, prompt: str) -> Run:
+    def record(self, decoding: Decoding, prompt: str) -> Run:
         stop = "length" if decoding.over else "closed"
         return replace(decoding.run, rounds=tuple(decoding.rounds), stop=stop)
 

@@ -9,6 +9,7 @@ import torch
 from rheo.algorithm.strategies import TABLE
 from rheo.decoding.engine import Engine
 from rheo.models.hub.catalogue import ASSETS, DEFAULT
+from rheo.models.loader import load_pair
 from rheo.params import DecodeParams
 
 pytestmark = pytest.mark.embedded
@@ -25,7 +26,7 @@ def own_prompts(count: int) -> list[str]:
 
 @pytest.fixture(scope="module")
 def engine(embedded_folder) -> Engine:
-    return Engine.load(DEFAULT)
+    return Engine(load_pair(DEFAULT))
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from rheo.algorithm.strategies import TABLE
+from rheo.decoding.recorder import record_round
 from rheo.errors import RheoError
 from tests.decoding.tiny_runs import DRAFTING, PROMPT, decoding, new_tokens
 from tests.tiny import tiny_model
@@ -35,7 +36,7 @@ def test_a_seed_repeats_itself_and_another_does_not(models, name: str) -> None:
     one, two = (decoding(models, strategy=name, seed=3) for _ in range(2))
     assert new_tokens(one) == new_tokens(two)
     for a, b in zip(one.rounds, two.rounds, strict=True):
-        a, b = a.record(), b.record()
+        a, b = record_round(a), record_round(b)
         assert dataclasses.replace(a, ms=b.ms) == b
     assert new_tokens(decoding(models, strategy=name, seed=4)) != new_tokens(
         decoding(models, strategy=name, seed=3)

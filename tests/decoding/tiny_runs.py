@@ -4,6 +4,7 @@ import torch
 
 from rheo.algorithm.strategies import TABLE
 from rheo.decoding.loop import Decoding
+from rheo.decoding.recorder import record_round
 from rheo.models.draft.lm import LMDraft
 from rheo.models.target.target import Target
 from rheo.params import DecodeParams
@@ -46,7 +47,7 @@ def new_tokens(d: Decoding) -> list[int]:
 
 
 def run_of(d) -> Run:
-    rounds = tuple(r.record() for r in d.rounds)
+    rounds = tuple(map(record_round, d.rounds))
     return Run(
         pair="tiny",
         target="tiny",

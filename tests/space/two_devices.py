@@ -68,7 +68,7 @@ def main() -> None:
     assert str(parts.target.device).startswith(first) and parts.target.graphs is None
     assert whole.text == parts.text and len(whole.rounds) == len(parts.rounds) > 3
     pairs = zip(whole.rounds, parts.rounds, strict=True)
-    print(max(abs(a.packed["p"] - b.packed["p"]).max() for a, b in pairs))
+    print(max(abs(a.buffer.p - b.buffer.p).max() for a, b in pairs))
 
 
 if __name__ == "__main__":

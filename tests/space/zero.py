@@ -96,13 +96,14 @@ def main(mode: str, folder: Path) -> None:
 
     from rheo.decoding.engine import Engine
     from rheo.models.hub.catalogue import custom
+    from rheo.models.loader import load_pair
     from rheo.params import DecodeParams
     from visual.runtime import live_run as live
 
     def load(name: str, progress) -> Engine:
         device = None if mode == "zero" else "cpu"  # None: the engine finds the pretended GPU
         pair = custom(str(folder / "target"), str(folder / "head"))
-        engine = Engine.load(pair, device=device, dtype=torch.bfloat16)
+        engine = Engine(load_pair(pair, device=device, dtype=torch.bfloat16))
         engine.target.cache.bucket = engine.draft.bucket = 256  # as on a GPU
         return engine
 
@@ -110,7 +111,10 @@ def main(mode: str, folder: Path) -> None:
     loading = live.MODELS.want("tiny", wait=True)
     if loading.error:
         raise SystemExit(loading.error)
-    found = {"placed": str(loading.engine.target.device), "agreement": loading.engine.agreement}
+    found = {
+        "placed": str(loading.engine.target.device),
+        "agreement": loading.engine.loaded.agreement,
+    }
     if mode == "zero":
         pack_and_lend(loading.engine, folder / "packed")
     params = DecodeParams(**ASKED)

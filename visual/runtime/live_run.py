@@ -74,7 +74,7 @@ def _piece(engine: Any, decoding: Any, prompt: str, rounds: int) -> Run:
     """The decoding as a trace of its last `rounds` rounds only: recording each round once."""
     last = copy.copy(decoding)
     last.rounds = decoding.rounds[len(decoding.rounds) - rounds :]
-    return engine.run(last, prompt)
+    return engine.record(last, prompt)
 
 
 def grown(run: Run | None, piece: Run) -> Run:

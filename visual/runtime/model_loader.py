@@ -101,11 +101,12 @@ def _load_engine(name: str, progress: Callable[[str, float | None], None]) -> An
     check_versions()
     from rheo.decoding.engine import Engine
     from rheo.models import placement
+    from rheo.models.loader import load_pair
 
     wanted = settings.current()
     gc.collect()  # the pair before may wait in a cycle, and its memory is wanted
     device, dtype = placement.device(wanted.device), placement.dtype(wanted.dtype)
-    engine = Engine.load(name, progress, device=str(device), dtype=dtype)
+    engine = Engine(load_pair(name, progress, device=str(device), dtype=dtype))
     reference_speed.measure(name, engine, progress)
     return engine
 

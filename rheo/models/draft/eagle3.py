@@ -17,9 +17,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rheo.errors import RheoError
-from rheo.models.draft import descend
 from rheo.models.draft.adapt import choose_embeddings, fit_vocabulary, fuse, rotary
 from rheo.models.draft.checkpoints import Checkpoint, read
+from rheo.models.draft.protocol import descend
 from rheo.models.target.cuda_graphs import Graphs
 
 _BUCKET = 256  # columns that a CUDA level's attention is rounded up to: few shapes, aligned masks

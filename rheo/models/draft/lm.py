@@ -7,7 +7,7 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
 from rheo.errors import RheoError
-from rheo.models.draft import descend
+from rheo.models.draft.protocol import descend
 from rheo.models.target.target import Target
 
 

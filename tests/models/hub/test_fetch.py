@@ -13,10 +13,10 @@ import torch
 from huggingface_hub import errors as hub_errors
 from safetensors.torch import save_file
 
-from rheo.decoding.engine import Engine
 from rheo.errors import RheoError
 from rheo.models.hub import fetch
 from rheo.models.hub.catalogue import Folder, Hub, custom
+from rheo.models.loader import load_pair
 
 HTTP = importlib.import_module(hub_errors.Response.__module__.partition(".")[0])
 
@@ -130,7 +130,7 @@ def test_what_does_not_fit_is_not_downloaded(monkeypatch, tmp_path):
     assert fetch.foreseen(Hub("owner/head")) == 1010
     assert fetch.foreseen(Folder(str(tmp_path))) == fetch.foreseen(Hub("owner/unknown")) == 0
     with pytest.raises(RheoError, match=r"needs about 2000\.0 GB in bfloat16"):
-        Engine.load(custom("owner/large", "owner/head"), device="cpu", dtype=torch.bfloat16)
+        load_pair(custom("owner/large", "owner/head"), device="cpu", dtype=torch.bfloat16)
     monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda *_: "/a/config.json")
     assert fetch.foreseen(Hub("owner/large")) == 0  # it is here: its own headers are read
 

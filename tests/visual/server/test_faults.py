@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from rheo.models.draft.lm import LMDraft
 from rheo.models.hub import wheel
 from rheo.models.hub.catalogue import SMOLLM2_135M
 from rheo.models.hub.fetch import ensure_source
+from rheo.models.loader import LoadedPair
 from rheo.models.target.target import Target
 from rheo.params import DecodeParams
 from rheo.trace import io
@@ -205,10 +205,8 @@ def engine(monkeypatch) -> Engine:
     """A tiny pair, as the page's loaded model."""
     target = Target(tiny_model(vocab=288), byte_level_tokenizer())
     draft = LMDraft(Target(tiny_model(seed=1, vocab=288), None), 288)
-    made = Engine.__new__(Engine)
-    made.pair, made.target, made.draft, made.draft_name = SMOLLM2_135M, target, draft, "draft"
-    made._lock, made.warning = threading.Lock(), None
-    monkeypatch.setattr(Engine, "run", lambda self, decoding, prompt: sample.run(rounds=1))
+    made = Engine(LoadedPair(SMOLLM2_135M, target, draft, "draft"))
+    monkeypatch.setattr(Engine, "record", lambda self, decoding, prompt: sample.run(rounds=1))
     loading = type("Loaded", (), {"engine": made})
     monkeypatch.setattr(live_run.MODELS, "look", lambda name: loading)
     return made
