@@ -1,0 +1,9 @@
+"""The target: a Hugging Face causal LM whose distribution every emitted token follows.
+
+A folder or Hub id comes in; out goes a `Target` that prefills a prompt, verifies a tree of tokens
+in one pass, and commits the accepted ones. Read target first, then pretrained (loading, and what is
+refused) and kv_cache (its rows); detokenizer shows tokens as text, cuda_graphs repeats steps of a
+fixed shape, device names the place.
+"""
+
+from rheo.models.target.target import Target as Target
