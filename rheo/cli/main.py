@@ -148,7 +148,7 @@ def _engine(args: argparse.Namespace) -> Any:
     from rheo.models.hub.catalogue import custom
     from rheo.models.hub.fetch import console_progress
     from rheo.models.loader import load_pair
-    from rheo.models.target.device import usable
+    from rheo.models.placement import usable
 
     if (args.target is None) != (args.draft is None):
         raise RheoError("--target and --draft belong together: name both, or a --pair.")

@@ -144,7 +144,7 @@ def _target(args: argparse.Namespace) -> tuple[str, Any]:
 
     from rheo.models.hub.catalogue import pair, source
     from rheo.models.hub.fetch import console_progress, ensure_source
-    from rheo.models.target.device import usable
+    from rheo.models.placement import usable
     from rheo.models.target.target import Target
 
     wanted = source(args.target) if args.target else pair(args.pair).target

@@ -14,7 +14,6 @@ from safetensors import SafetensorError, safe_open
 
 from rheo.errors import RheoError
 from rheo.models.requirements import STILL_WORKS
-from rheo.models.target.device import usable
 
 _HEADROOM = 0.85  # of the free memory may be weights; the rest is cache and activations
 CGROUP = Path("/sys/fs/cgroup")
@@ -22,7 +21,7 @@ GB = 1e9
 
 
 def device(asked: str | None) -> torch.device:
-    """The device to run on; None or "auto" is a GPU if there is one, else the CPU.
+    """Return the device to run on; None or "auto" is a GPU if there is one, else the CPU.
 
     Raises:
         RheoError: the device asked for is not there.
@@ -41,13 +40,29 @@ def device(asked: str | None) -> torch.device:
     return torch.device(usable(asked))
 
 
+def usable(name: str | None) -> str | None:
+    """Return `name` itself, once something has been put there; None leaves it to the loader.
+
+    Raises:
+        RheoError: there is no such device here.
+    """
+    try:
+        if name is not None:
+            torch.empty(1, device=name).cpu()
+    except (RuntimeError, AssertionError, NotImplementedError):
+        raise RheoError(
+            f"The device {name!r} cannot be used here: leave --device out to get what there is."
+        ) from None
+    return name
+
+
 def dtype(asked: str | None) -> torch.dtype | None:
-    """A dtype by its name; None or "auto" is None, which lets the device decide."""
+    """Return a dtype by its name; None or "auto" is None, which lets the device decide."""
     return None if asked in (None, "auto") else getattr(torch, asked)
 
 
 def weights(folder: Path) -> int:
-    """Numbers in the weight files of a folder, by their headers; 0 where none can be read.
+    """Return how many numbers the weight files of a folder hold, by their headers; 0 without any.
 
     >>> weights(Path("nowhere"))
     0
@@ -64,7 +79,7 @@ def weights(folder: Path) -> int:
 
 
 def available(on: torch.device) -> int:
-    """Free bytes on a device: of all GPUs together, or of this process's share of the memory."""
+    """Return the free bytes on a device: of all GPUs, or of this process's share of the memory."""
     if on.type == "cuda":
         return sum(torch.cuda.mem_get_info(i)[0] for i in range(torch.cuda.device_count()))
     free = psutil.virtual_memory().available
@@ -78,7 +93,7 @@ def available(on: torch.device) -> int:
 
 
 def check_fit(name: str, numbers: int, on: torch.device, as_: torch.dtype | None) -> None:
-    """Compare what the weights need with what is free.
+    """Refuse weights that need more than what is free.
 
     Args:
         name: of the pair, for the sentence.

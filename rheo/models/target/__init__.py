@@ -3,7 +3,7 @@
 A folder or Hub id comes in; out goes a `Target` that prefills a prompt, verifies a tree of tokens
 in one pass, and commits the accepted ones. Read target first, then pretrained (loading, and what is
 refused) and kv_cache (its rows); detokenizer shows tokens as text, cuda_graphs repeats steps of a
-fixed shape, device names the place.
+fixed shape.
 """
 
 from rheo.models.target.target import Target as Target
