@@ -10,12 +10,15 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # two processes at a time: one core eac
     os.environ["OMP_NUM_THREADS"] = "1"
 
 import importlib.util
+import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from filelock import FileLock
 
 from rheo.errors import RheoError
 from rheo.models.hub.catalogue import ASSETS, SMOLLM2_135M
@@ -47,6 +50,26 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         return
     if not any(map(shutil.which, BROWSERS)) or importlib.util.find_spec("playwright") is None:
         skip_unless_required("browser", "no Chromium or no playwright on this machine")
+
+
+@pytest.fixture(scope="session")
+def once_a_run(tmp_path_factory) -> Callable[[str, Callable[[], Any]], Any]:
+    """Return a function (name, make) that makes something once, whichever process asks first.
+
+    What `make` returns goes to the other processes of the run as JSON.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # the run's own: each process has a folder below it
+
+    def once(name: str, make: Callable[[], Any]) -> Any:
+        path = folder / f"{name}.json"
+        with FileLock(f"{path}.lock"):
+            if not path.exists():
+                path.write_text(json.dumps(make()), encoding="utf-8")
+        return json.loads(path.read_text(encoding="utf-8"))
+
+    return once
 
 
 @pytest.fixture(scope="session")

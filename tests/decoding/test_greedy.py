@@ -1,6 +1,6 @@
 """T = 0 on the embedded pair: each strategy writes what transformers' greedy decoding writes."""
 
-import functools
+import hashlib
 import json
 
 import pytest
@@ -13,6 +13,7 @@ from rheo.models.loader import load_pair
 from rheo.params import DecodeParams
 
 pytestmark = pytest.mark.embedded
+WIDE = "rheo"  # the strategy whose trees have 60 nodes; the others' have 16
 GAP = 1e-4  # two logits closer than this may swap between one forward and another
 
 
@@ -30,17 +31,20 @@ def engine(embedded_folder) -> Engine:
 
 
 @pytest.fixture(scope="module")
-def greedy(engine):
-    """transformers' `generate`, float32: (prompt, new tokens) -> ids."""
+def greedy(engine, once_a_run):
+    """Return the new tokens of transformers' `generate`, float32, by prompt and their number."""
 
-    @functools.cache
     def generate(prompt: str, new: int) -> list[int]:
-        ids = torch.tensor([engine.target.encode(prompt)])
+        ids = torch.tensor([engine.target.encode(prompt)])  # (1, n)
         model = engine.target.model
         made = model.generate(ids, max_new_tokens=new, do_sample=False, pad_token_id=2)
         return made[0, ids.shape[1] :].tolist()
 
-    return generate
+    def text(prompt: str, new: int) -> list[int]:
+        key = hashlib.sha256(prompt.encode()).hexdigest()[:12]
+        return once_a_run(f"greedy-{new}-{key}", lambda: generate(prompt, new))
+
+    return text
 
 
 def gap_at(engine: Engine, prompt: str, ours: list[int], theirs: list[int]) -> tuple[int, float]:
@@ -53,24 +57,23 @@ def gap_at(engine: Engine, prompt: str, ours: list[int], theirs: list[int]) -> t
 
 
 def check(engine: Engine, greedy, name: str, prompts: list[str], new: int, capsys) -> None:
-    """Equal ids; where they are not, two logits that a rounding swaps, listed."""
-    same = 0
+    """Equal tokens; one text in six may part at two logits that a rounding swaps, and is listed."""
+    params = DecodeParams(strategy=name, T=0.0, R=60 if name == WIDE else 16, max_new_tokens=new)
+    parted = 0
     for prompt in prompts:
         theirs = greedy(prompt, new)
-        decoding = engine.decode(prompt, DecodeParams(strategy=name, T=0.0, max_new_tokens=new))
+        decoding = engine.decode(prompt, params)
         for _ in decoding:
             pass
         ours = [decoding.first.token, *(e.token for r in decoding.rounds for e in r.emitted)]
         if ours == theirs:
-            same += 1
             continue
+        parted += 1
         at, gap = gap_at(engine, prompt, ours, theirs)
         with capsys.disabled():
             print(f"\n{name}: parts at token {at}, logit gap {gap:.2e}: {prompt[:60]!r}")
         assert gap < GAP
-    with capsys.disabled():
-        print(f"\n{name}: {same} of {len(prompts)} texts equal, {new} tokens")
-    assert same >= 0.85 * len(prompts)
+    assert parted <= len(prompts) // 6
 
 
 @pytest.mark.parametrize("name", TABLE)
@@ -79,6 +82,10 @@ def test_greedy_text_is_that_of_transformers(engine, greedy, name: str, capsys) 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(3))
 @pytest.mark.parametrize("name", TABLE)
-def test_twenty_greedy_texts_are_those_of_transformers(engine, greedy, name: str, capsys) -> None:
-    check(engine, greedy, name, own_prompts(20), 64, capsys)
+def test_twenty_greedy_texts_are_those_of_transformers(
+    engine, greedy, name: str, part: int, capsys
+) -> None:
+    """Seven, seven and six texts a strategy, so that processes share them."""
+    check(engine, greedy, name, own_prompts(20)[part::3], 64, capsys)
