@@ -1,7 +1,7 @@
-"""Distributions at one node: the support, the tail, the target's law, and draws by inverse CDF.
+"""Distributions at one node: the support, the tail, the target, and draws by inverse CDF.
 
 Every function takes any leading axes `...` and any float dtype, waits for no host, and draws
-nothing itself: a uniform comes in, an outcome goes out (algorithm.md section 2, steps 1-3 and 7).
+nothing itself: a uniform comes in, an outcome goes out (algorithm section 2, steps 1-3 and 7).
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ class Support(NamedTuple):
 
 
 def order(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` largest values and their ids in the order (value descending, id ascending).
+    """Return the `count` largest values and their ids, by (value descending, id ascending).
 
     `topk` may return equal values in any order, so a float's bits and its id are packed into one
     integer key, which has no ties. Wider floats do not fit the key: they are sorted stably.
@@ -50,15 +50,15 @@ def support(logits: Tensor, S: int | None) -> Support:
 
 
 def log_tail_mass(s: Support, m: int) -> Tensor:
-    """log z (...): the support's mass outside its top m.
+    """Return log z (...): the support's mass outside its top m.
 
-    A logsumexp of the tail itself, never log(1 - sum of the head): that cancels in float32.
+    A logsumexp of the tail itself, never log(1 - sum of the top m): that cancels in float32.
     """
     return s.log_q[..., m:].logsumexp(-1)
 
 
 def tail(s: Support, m: int, T: float) -> Tensor:
-    """q-tilde (..., S): the support outside the top m (0 there) at temperature T, renormalised.
+    """Return q-tilde (..., S): the support outside the top m (0 there) at T, renormalised.
 
     T = 0 is one-hot at the best tail token. A tail without mass (only an explicit zero in q makes
     one) gives zeros: there is no probe.
@@ -78,7 +78,7 @@ def tail(s: Support, m: int, T: float) -> Tensor:
 
 
 def target_distribution(logits: Tensor, T: float, top_k: int = 0, top_p: float = 1.0) -> Tensor:
-    """p (..., V), float32 or better: temperature, then top-k, then top-p, as in plain sampling.
+    """Return p (..., V), float32 or better: temperature, then top-k, then top-p, as in sampling.
 
     T = 0 is one-hot at the best token, the lowest id among equals.
     """
@@ -99,11 +99,11 @@ def target_distribution(logits: Tensor, T: float, top_k: int = 0, top_p: float =
 
 
 def locate(masses: Tensor, x: Tensor) -> Tensor:
-    """Inverse CDF: the index (...) whose interval of the running sum of `masses` (..., n) holds x.
+    """Return the index (...) whose interval of the running sum of `masses` (..., n) holds x.
 
-    Index i is returned exactly when sum(masses[:i]) <= x < sum(masses[:i+1]), so an index without
-    mass never is; sums are float64. An x at or past the total (rounding) gives the last index that
-    has mass, and one below 0 the first.
+    This inverts the CDF: index i is returned exactly when sum(masses[:i]) <= x < sum(masses[:i+1]),
+    so an index without mass never is; sums are float64. An x at or past the total (rounding) gives
+    the last index that has mass, and one below 0 the first.
 
     >>> locate(torch.tensor([0.2, 0.0, 0.8]), torch.tensor(0.2)).item()
     2
@@ -112,7 +112,7 @@ def locate(masses: Tensor, x: Tensor) -> Tensor:
 
 
 def locate_in(cumulative: Tensor, x: Tensor) -> Tensor:
-    """`locate` in the running sum itself (..., n) float64."""
+    """Do as `locate`, given the running sum itself (..., n) float64."""
     x = x.double().clamp(min=0.0)[..., None]
     index = torch.searchsorted(cumulative, x, right=True)
     last = torch.searchsorted(cumulative, cumulative[..., -1:].contiguous())
@@ -120,5 +120,6 @@ def locate_in(cumulative: Tensor, x: Tensor) -> Tensor:
 
 
 def draw(masses: Tensor, uniform: Tensor) -> Tensor:
-    """`locate` at the share `uniform` (...) of the total mass of (..., n); masses need no norm."""
+    """Draw an index (...) from masses (..., n), which need no norm: `locate` at the share `uniform`
+    (...) of their total."""
     return locate(masses, uniform.double() * masses.sum(-1, dtype=torch.float64))

@@ -9,7 +9,7 @@ never depend on a sampled token in a way that its rule does not model; the audit
 from dataclasses import dataclass
 
 from rheo.algorithm import verify
-from rheo.algorithm.tree import Policy
+from rheo.algorithm.expansion import Policy
 from rheo.params import STRATEGY_FIELDS, DecodeParams, StrategyFields
 
 

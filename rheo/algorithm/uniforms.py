@@ -1,10 +1,12 @@
-"""A run's uniforms: one seeded generator, one fixed block a round (algorithm.md section 2.7)."""
+"""A run's uniforms: one seeded generator, one fixed block a round (algorithm section 2.7)."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from rheo.algorithm.tree import ProbeUniforms
 from rheo.params import DecodeParams
 
 STEPS = 10**9  # a uniform is a multiple of 1e-9: nine digits print it whole
@@ -18,12 +20,17 @@ class Block(NamedTuple):
     probes: Tensor  # (E, J) the probes' own draws, in the order of expansion
 
     def levels(self, K: int, depth: int) -> list[Tensor]:
-        """`probes` cut by expanded level: (1, J), then (K, J) a beam."""
+        """Return `probes` cut by expanded level: (1, J), then (K, J) a beam."""
         return list(self.probes[: 1 + K * (depth - 1)].split([1] + [K] * (depth - 1)))
 
 
+def recorded(levels: Sequence[Tensor]) -> ProbeUniforms:
+    """Return the uniforms of the probes as `grow` asks for them: those of one round, by level."""
+    return lambda level, logits: levels[level]
+
+
 class UniformSource:
-    """Draws blocks on the host, so that a seed means the same on every device.
+    """The source of a run's blocks, drawn on the host: a seed means the same on every device.
 
     A block's size follows from K, depth and probes, never from the strategy: strategies run with
     one seed see the same numbers round by round.
@@ -34,11 +41,11 @@ class UniformSource:
         self._params = params
 
     def one(self) -> Tensor:
-        """A single uniform (), for the token sampled at prefill."""
+        """Draw a single uniform (), for the token sampled at prefill."""
         return self._draw(1)[0]
 
     def block(self) -> Block:
-        """The next round's."""
+        """Draw the next round's block."""
         p = self._params
         steps, E = p.depth + 1, 1 + p.K * (p.depth - 1)
         flat = self._draw(steps * (1 + p.probes) + E * p.probes)

@@ -1,9 +1,9 @@
-"""Verification at one node: one short function per rule (algorithm.md sections 2.6, 2.7 and 3).
+"""Verification at one node: one short function per rule (algorithm sections 2.6, 2.7 and 3).
 
-A rule looks at a node through its support: p (..., S + 1) is the target's law on the support's
-tokens, in the node's order, and last the mass of everything outside. All children lie inside the
-support, so a rule never sees the vocabulary; only the one emitted token needs a full row of p.
-Everything that decides is float64, computed from float32 p and q-tilde.
+A rule looks at a node through its support: p (..., S + 1) is the target distribution on the
+support's tokens, in the node's order, and last the mass of everything outside. All children lie
+inside the support, so a rule never sees the vocabulary; only the one emitted token needs a full row
+of p. Everything that decides is float64, computed from float32 p and q-tilde.
 """
 
 from collections.abc import Callable
@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 from rheo.algorithm.distribution import draw, locate
-from rheo.algorithm.tree import DETERMINISTIC, PROBE
+from rheo.algorithm.expansion import DETERMINISTIC, PROBE
 
 
 class Children(NamedTuple):
-    """The slots of a node."""
+    """The child slots of a node."""
 
     rank: Tensor  # (..., K) int64, place in the node's order; distinct
     kept: Tensor  # (..., K) bool
@@ -38,17 +38,18 @@ class NodeRule(NamedTuple):
     tested: Tensor  # (..., J) float64, each probe's mass in what it was tested against, normalised
 
 
+# (p (..., S + 1), q-tilde (..., J, S), the slots) -> what is done there
 Rule = Callable[[Tensor, Tensor, Children], NodeRule]
 
 
 def one_hot(p: Tensor, q_tilde: Tensor, children: Children) -> NodeRule:
-    """Every child a point mass: nothing is tested, t ~ p."""
+    """Return the rule for point masses alone: nothing is tested, t ~ p."""
     none = p.new_zeros(q_tilde.shape[:-1])
-    return NodeRule(_no_head(p, children), none, p, none)
+    return NodeRule(_none_first(p, children), none, p, none)
 
 
 def rheo(p: Tensor, q_tilde: Tensor, children: Children) -> NodeRule:
-    """RheoVerification: the probes against p, each rejection leaving norm(max(0, r - q-tilde)).
+    """Return RheoVerification: probes against p, each rejection leaving norm(max(0, r - q-tilde)).
 
     Args:
         p: (..., S + 1) float64.
@@ -60,23 +61,23 @@ def rheo(p: Tensor, q_tilde: Tensor, children: Children) -> NodeRule:
 
     >>> slots = Children(torch.tensor([0, 1]), torch.tensor([True, True]), torch.tensor([0, 1]), 1)
     >>> p = torch.tensor([0.5, 0.3, 0.2, 0.0], dtype=torch.float64)
-    >>> law = rheo(p, torch.tensor([[0.0, 0.6, 0.4]], dtype=torch.float64), slots)
-    >>> law.accept.tolist(), law.residual.tolist()
+    >>> at_node = rheo(p, torch.tensor([[0.0, 0.6, 0.4]], dtype=torch.float64), slots)
+    >>> at_node.accept.tolist(), at_node.residual.tolist()
     ([0.5], [0.5, 0.0, 0.0, 0.0])
     """
-    return NodeRule(_no_head(p, children), *_test_probes(p, q_tilde, children))
+    return NodeRule(_none_first(p, children), *_test_probes(p, q_tilde, children))
 
 
 def rrsw(p: Tensor, q_tilde: Tensor, children: Children) -> NodeRule:
-    """Recursive rejection in slot order: deterministic children as point masses, then the probe
-    against what they leave of p. It comes before the fillers, which are chosen after it."""
+    """Return recursive rejection in slot order: deterministic children as point masses, then the
+    probe against what they leave of p. It comes before the fillers, which are chosen after it."""
     first = children.kept & (children.kind == DETERMINISTIC)
     masses = p.gather(-1, children.rank)
     rest = p.scatter(-1, children.rank, torch.where(first, 0.0, masses))
     return NodeRule(torch.where(first, masses, 0.0), *_test_probes(rest, q_tilde, children))
 
 
-def _no_head(p: Tensor, children: Children) -> Tensor:
+def _none_first(p: Tensor, children: Children) -> Tensor:
     return torch.zeros_like(children.rank, dtype=p.dtype)
 
 
@@ -105,38 +106,43 @@ def _test_probes(r: Tensor, q_tilde: Tensor, children: Children) -> tuple[Tensor
 
 
 def _or_one(mass: Tensor) -> Tensor:
-    """A divisor: 1 in place of 0, where the quotient's numerator is 0 or not used."""
+    """Return a divisor: 1 in place of 0, where the quotient's numerator is 0 or not used."""
     return torch.where(mass > 0, mass, 1.0)
 
 
-def miss(p: Tensor, law: NodeRule) -> Tensor:
-    """The probability (...) that neither the head nor a probe is taken."""
-    head = law.tested_first.sum(-1) / p.sum(-1)
-    return (1 - head) * (1 - law.accept).prod(-1)
+def miss(p: Tensor, at_node: NodeRule) -> Tensor:
+    """Return the probability (...) that no child is taken before the residual is drawn from."""
+    first = at_node.tested_first.sum(-1) / p.sum(-1)
+    return (1 - first) * (1 - at_node.accept).prod(-1)
 
 
-def child_probability(p: Tensor, law: NodeRule, children: Children) -> Tensor:
-    """The probability (..., K) that the walk goes on to each child; 0 where it was pruned."""
-    head = law.tested_first / p.sum(-1, keepdim=True)
-    survived = (1 - law.accept).cumprod(-1)  # (..., J) all probes up to j rejected
-    before = torch.cat([torch.ones_like(head[..., :1]), survived], -1)[..., :-1]
-    K, J = children.rank.shape[-1], law.accept.shape[-1]
-    probes = torch.nn.functional.pad(before * law.accept, (children.m, K - children.m - J))
-    drawn = law.residual.gather(-1, children.rank) / _or_one(law.residual.sum(-1, keepdim=True))
-    taken = head + (1 - head.sum(-1, keepdim=True)) * probes + miss(p, law)[..., None] * drawn
-    return torch.where(children.kept, taken, 0.0)
+def child_probability(p: Tensor, at_node: NodeRule, children: Children) -> Tensor:
+    """Return the probability (..., K) that the walk goes on to each child; 0 where pruned."""
+    first = at_node.tested_first / p.sum(-1, keepdim=True)
+    survived = (1 - at_node.accept).cumprod(-1)  # (..., J) all probes up to j rejected
+    before = torch.cat([torch.ones_like(first[..., :1]), survived], -1)[..., :-1]
+    K, J = children.rank.shape[-1], at_node.accept.shape[-1]
+    probes = torch.nn.functional.pad(before * at_node.accept, (children.m, K - children.m - J))
+    mass = _or_one(at_node.residual.sum(-1, keepdim=True))
+    drawn = at_node.residual.gather(-1, children.rank) / mass
+    taken = first + (1 - first.sum(-1, keepdim=True)) * probes
+    return torch.where(children.kept, taken + miss(p, at_node)[..., None] * drawn, 0.0)
 
 
-def leftover(p: Tensor, law: NodeRule, children: Children, ids: Tensor, p_row: Tensor) -> Tensor:
-    """The residual (..., V) without the kept children, unnormalised: a stopped walk emits from it.
+def leftover(
+    p: Tensor, at_node: NodeRule, children: Children, ids: Tensor, p_row: Tensor
+) -> Tensor:
+    """Return the residual (..., V) without the kept children, unnormalised: a stopped walk emits
+    from it.
 
     Args:
-        ids: (..., S) of the support. p_row: (..., V) the target's law; outside the support the
-            residual is p_row, rescaled.
+        ids: (..., S) of the support.
+        p_row: (..., V) the target distribution; outside the support the residual is p_row,
+            rescaled.
     """
-    scale = law.residual[..., -1:] / _or_one(p[..., -1:])
+    scale = at_node.residual[..., -1:] / _or_one(p[..., -1:])
     full = p_row.double() * scale
-    return full.scatter(-1, ids, _without_children(law.residual, children)[..., :-1])
+    return full.scatter(-1, ids, _without_children(at_node.residual, children)[..., :-1])
 
 
 def _without_children(residual: Tensor, children: Children) -> Tensor:
@@ -145,32 +151,34 @@ def _without_children(residual: Tensor, children: Children) -> Tensor:
 
 
 def choose(
-    p: Tensor, law: NodeRule, children: Children, u1: Tensor, u2: Tensor
+    p: Tensor, at_node: NodeRule, children: Children, u1: Tensor, u2: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Sample a node: the slot gone on to (K for none), and the share of u2 left for the emission.
+    """Sample a node: return the slot gone on to (K for none), and the share of u2 left for the
+    emission.
 
     Args:
-        u1: (..., J), one uniform per probe. u2: (...), the draw over head, then residual.
+        u1: (..., J), one uniform per probe.
+        u2: (...), the draw over the children tested first, then over the residual.
 
     The residual's draw runs over the kept children by slot, then all other tokens by id, so that
     child i is accepted exactly when the share falls into its interval.
     """
-    u2, total, head = u2.double(), p.sum(-1), law.tested_first.sum(-1)
+    u2, total, first = u2.double(), p.sum(-1), at_node.tested_first.sum(-1)
     x = u2 * total
-    was_tested_first = x < head
-    share = torch.where(head > 0, (x - head).clamp(min=0.0) / _or_one(total - head), u2)
-    passed = u1.double() < law.accept  # (..., J) strict: a ratio of 0 is never accepted
+    was_tested_first = x < first
+    share = torch.where(first > 0, (x - first).clamp(min=0.0) / _or_one(total - first), u2)
+    passed = u1.double() < at_node.accept  # (..., J) strict: a ratio of 0 is never accepted
     probe = children.m + (passed.long().cumsum(-1) == 0).sum(-1)  # slot of the first one accepted
-    masses = torch.where(children.kept, law.residual.gather(-1, children.rank), 0.0)  # (..., K)
-    other = _without_children(law.residual, children).sum(-1, keepdim=True)
+    masses = torch.where(children.kept, at_node.residual.gather(-1, children.rank), 0.0)  # (..., K)
+    other = _without_children(at_node.residual, children).sum(-1, keepdim=True)
     drawn = draw(torch.cat([masses, other], -1), share)
     slot = torch.where(passed.any(-1), probe, drawn)
-    return torch.where(was_tested_first, locate(law.tested_first, x), slot), share
+    return torch.where(was_tested_first, locate(at_node.tested_first, x), slot), share
 
 
 def emit(
     p: Tensor,
-    law: NodeRule,
+    at_node: NodeRule,
     children: Children,
     ids: Tensor,
     p_row: Tensor,
@@ -182,11 +190,11 @@ def emit(
         token, low, high: the token's interval in shares of the residual's mass, so that
         low <= share < high can be checked.
     """
-    masses = torch.where(children.kept, law.residual.gather(-1, children.rank), 0.0)
+    masses = torch.where(children.kept, at_node.residual.gather(-1, children.rank), 0.0)
     taken = masses.sum(-1)
-    other = _without_children(law.residual, children).sum(-1)
+    other = _without_children(at_node.residual, children).sum(-1)
     mass = _or_one(taken + other)
-    full = leftover(p, law, children, ids, p_row)  # (..., V)
+    full = leftover(p, at_node, children, ids, p_row)  # (..., V)
     cumulative = full.cumsum(-1)
     # `other` and the row's own sum differ by rounding: stretch one onto the other
     stretch = _or_one(other) / _or_one(cumulative[..., -1])

@@ -1,7 +1,8 @@
-"""The walk: a drawn tree against the target's rows, from the root to the emitted token.
+"""The walk: a pruned tree against the target's rows, from the root to the emitted token.
 
-Sampling is a thin layer over the rules of `verify`: `walk` looks at one node a step, `acceptance`
-at all of them, for the probabilities that the luck of the draws does not touch.
+Sampling is a thin layer over the rules of `verify` (algorithm section 2, steps 6 and 7): `walk`
+samples one node a step; `acceptance` computes at all nodes the probabilities that the luck of the
+draws does not touch.
 """
 
 from collections.abc import Callable
@@ -12,12 +13,13 @@ from torch import Tensor
 
 from rheo.algorithm import verify
 from rheo.algorithm.distribution import locate_in, target_distribution
+from rheo.algorithm.expansion import Expansion
 from rheo.algorithm.tree import Kept, Tree
 from rheo.algorithm.verify import Children, NodeRule, Rule
 
 
 class GatheredNodes(NamedTuple):
-    """What verification knows of kept nodes (..., n) on the draft's side."""
+    """The draft's side of kept nodes (..., n): all that verification knows of it."""
 
     ids: Tensor  # (..., n, S)
     q_tilde: Tensor  # (..., n, J, S)
@@ -26,19 +28,19 @@ class GatheredNodes(NamedTuple):
 
 
 class VisitedNode(NamedTuple):
-    """One node of the walk and what was decided there."""
+    """One step of the walk: a node and what was decided there."""
 
     row: Tensor  # (...) of Kept
     live: Tensor  # (...) bool: False where the walk had ended before
     slot: Tensor  # (...) of the child it went on to, K where it stopped
     p: Tensor  # (..., S + 1)
-    law: NodeRule
-    share: Tensor  # (...) in [0, 1): the second uniform, rescaled where a head was missed
+    at_node: NodeRule
+    share: Tensor  # (...) in [0, 1): the second uniform, rescaled behind children tested first
     outside: Tensor  # (..., V) p without the node's support
 
 
 class Walk(NamedTuple):
-    """A verified round."""
+    """A verified round: the steps from the root, and the token emitted where the walk stopped."""
 
     visits: list[VisitedNode]
     row: Tensor  # (...) where it stopped
@@ -49,7 +51,7 @@ class Walk(NamedTuple):
 
 
 class TargetRows(NamedTuple):
-    """The target's side of a round."""
+    """The target's side of a round: logits of every kept node, and how p is made of them."""
 
     logits: Tensor  # (..., R + 1, V) untempered
     T: float
@@ -57,7 +59,7 @@ class TargetRows(NamedTuple):
     top_p: float = 1.0
 
     def distribution(self, row: Tensor) -> Tensor:
-        """p (..., V) at row (...)."""
+        """Return p (..., V) at row (...)."""
         logits = self.logits
         if row.dim():
             index = row[..., None, None].expand(*row.shape, 1, logits.shape[-1])
@@ -68,7 +70,7 @@ class TargetRows(NamedTuple):
 
 
 def gather_nodes(tree: Tree, kept: Kept, rows: Tensor, m: int) -> GatheredNodes:
-    """The draft's side of kept rows (..., n).
+    """Return the draft's side of kept rows (..., n).
 
     A node that was not expanded has no support of its own. Any distinct ids stand in for it:
     without children, no rule tells support from outside.
@@ -86,12 +88,12 @@ def gather_nodes(tree: Tree, kept: Kept, rows: Tensor, m: int) -> GatheredNodes:
     return GatheredNodes(pick(x.ids, at), q_tilde, children, e >= 0)
 
 
-def _no_probe(at: Tensor, S: int, expanded) -> Tensor:
+def _no_probe(at: Tensor, S: int, expanded: Expansion) -> Tensor:
     return expanded.log_q.new_zeros(*at.shape[:-1], 0, S)
 
 
-def _one(node: GatheredNodes) -> GatheredNodes:
-    """(..., 1, ·) -> (..., ·)"""
+def _single(node: GatheredNodes) -> GatheredNodes:
+    """Return the same without the axis n, which is 1 long."""
     c = node.children
     children = Children(c.rank[..., 0, :], c.kept[..., 0, :], c.kind[..., 0, :], c.m)
     return GatheredNodes(
@@ -100,8 +102,12 @@ def _one(node: GatheredNodes) -> GatheredNodes:
 
 
 def on_support(p_row: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """p (..., S + 1) float64 from a full row (..., V): the support's tokens, then all the rest; and
-    the row with the support taken out (..., V)."""
+    """Split p_row (..., V) at a node's support (..., S).
+
+    Returns:
+        p (..., S + 1) float64: the support's tokens, then the mass of all others; and the row with
+        the support taken out (..., V).
+    """
     outside = p_row.scatter(-1, ids, 0.0)
     mass = outside.sum(-1, keepdim=True, dtype=torch.float64)
     return torch.cat([p_row.gather(-1, ids).double(), mass], -1), outside
@@ -117,7 +123,7 @@ def walk(
     m: int,
     ended: Callable[[Tensor], bool] | None = None,
 ) -> Walk:
-    """Verify a tree from the root with one row of target logits per kept node.
+    """Sample a verified round from the root, with one row of target logits per kept node.
 
     Args:
         rule: a function of `verify`.
@@ -132,13 +138,13 @@ def walk(
     visits: list[VisitedNode] = []
     for step in range(u2.shape[-1]):
         p_row = target.distribution(row)  # (..., V)
-        node = _one(gather_nodes(tree, kept, row[..., None], m))
+        node = _single(gather_nodes(tree, kept, row[..., None], m))
         p, outside = on_support(p_row, node.ids)
         outside = torch.where(node.expanded[..., None], outside, p_row)
-        law = rule(p, node.q_tilde, node.children)
-        slot, left = verify.choose(p, law, node.children, u1[..., step, :], u2[..., step])
+        at_node = rule(p, node.q_tilde, node.children)
+        slot, left = verify.choose(p, at_node, node.children, u1[..., step, :], u2[..., step])
         share = torch.where(over, share, left)
-        visits.append(VisitedNode(row, ~over, slot, p, law, share, outside))
+        visits.append(VisitedNode(row, ~over, slot, p, at_node, share, outside))
         K = node.children.rank.shape[-1]
         over = over | (slot == K)
         at = row[..., None, None].expand(*row.shape, 1, K)
@@ -147,12 +153,12 @@ def walk(
         row = torch.where(over, row, child)
         if ended is not None and ended(over):
             break
-    token, low, high = verify.emit(p, law, node.children, node.ids, p_row, share)
+    token, low, high = verify.emit(p, at_node, node.children, node.ids, p_row, share)
     return Walk(visits, row, token, low, high, p_row.gather(-1, token[..., None])[..., 0])
 
 
 def sample_token(target: TargetRows, u2: Tensor) -> Walk:
-    """What `walk` does at a root () without children, in fewer operations: t ~ p on u2.
+    """Sample t ~ p on u2: what `walk` does at a root () without children, in fewer operations.
 
     Plain autoregressive decoding is nothing else.
     """
@@ -162,16 +168,16 @@ def sample_token(target: TargetRows, u2: Tensor) -> Walk:
     token = locate_in(cumulative, u2.double() * total)
     high, p_token = cumulative[token], p_row[token]
     p = torch.stack([p_row[0].double(), total - p_row[0]])
-    law = NodeRule(p.new_zeros(1), p.new_zeros(0), p, p.new_zeros(0))
+    at_node = NodeRule(p.new_zeros(1), p.new_zeros(0), p, p.new_zeros(0))
     zero = torch.zeros_like(token)
-    visit = VisitedNode(zero, zero == 0, zero + 1, p, law, u2, p_row)
+    visit = VisitedNode(zero, zero == 0, zero + 1, p, at_node, u2, p_row)
     return Walk([visit], zero, token, (high - p_token) / total, high / total, p_token)
 
 
 def acceptance(
     tree: Tree, kept: Kept, target: TargetRows, rule: Rule, m: int, rows: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Each kept node's p, and the probability that a walk at its parent goes on to it.
+    """Return each kept node's p, and the probability that a walk at its parent goes on to it.
 
     Args:
         rows: (n,) the rows that may have children.
@@ -197,7 +203,7 @@ def acceptance(
 
 
 def _distribution_on_support(target: TargetRows, rows: Tensor, ids: Tensor) -> Tensor:
-    """p (..., n, S + 1), without a softmax over the vocabulary where a logsumexp will do."""
+    """Return p (..., n, S + 1), without a softmax over the vocabulary where a logsumexp will do."""
     logits = target.logits.index_select(-2, rows)  # (..., n, V)
     if target.T == 0 or target.top_k or target.top_p < 1:
         return on_support(target_distribution(logits, *target[1:]), ids)[0]
@@ -208,7 +214,7 @@ def _distribution_on_support(target: TargetRows, rows: Tensor, ids: Tensor) -> T
 
 
 def reach(kept: Kept, accept: Tensor, depth: int) -> Tensor:
-    """The probability (..., R + 1) that a walk reaches each kept node; the root's is 1."""
+    """Return the probability (..., R + 1) that a walk reaches each kept node; the root's is 1."""
     reached = accept
     for _ in range(depth - 1):
         reached = accept * reached.gather(-1, kept.parent)
@@ -216,5 +222,6 @@ def reach(kept: Kept, accept: Tensor, depth: int) -> Tensor:
 
 
 def expected(kept: Kept, accept: Tensor, depth: int) -> Tensor:
-    """Expected accepted tokens (...) given the drawn tree: the sum of `reach` over draft nodes."""
+    """Return the expected accepted tokens (...) given the drawn tree: `reach`, summed over draft
+    nodes."""
     return reach(kept, accept, depth)[..., 1:].sum(-1)

@@ -14,9 +14,10 @@ from torch import Tensor
 from tqdm import tqdm
 
 from rheo.algorithm.distribution import target_distribution
+from rheo.algorithm.expansion import PROBE, Policy
 from rheo.algorithm.strategies import TABLE
-from rheo.algorithm.tree import PROBE, Kept, Policy, Tree, grow, prune
-from rheo.algorithm.uniforms import Block, UniformSource
+from rheo.algorithm.tree import Kept, Tree, grow, prune
+from rheo.algorithm.uniforms import Block, UniformSource, recorded
 from rheo.algorithm.verify import Rule
 from rheo.algorithm.walk import TargetRows, acceptance, expected, reach
 from rheo.bench.confidence import mean_interval, spawn
@@ -196,7 +197,7 @@ def _draw(
     tree = grow(
         root_logits,
         level,
-        [torch.stack(part).to(ids.device) for part in levels],  # (B, 1, J), then (B, K, J)
+        recorded([torch.stack(part).to(ids.device) for part in levels]),  # (B, 1 or K, J)
         policy,
         K=K,
         depth=params.depth,

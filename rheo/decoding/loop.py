@@ -10,8 +10,9 @@ from torch import Tensor
 
 from rheo.algorithm.distribution import draw, target_distribution
 from rheo.algorithm.strategies import TABLE
-from rheo.algorithm.tree import KINDS, Kept, Tree, grow, prune, root_only
-from rheo.algorithm.uniforms import Block, UniformSource
+from rheo.algorithm.expansion import KINDS
+from rheo.algorithm.tree import Kept, Tree, grow, prune, root_only
+from rheo.algorithm.uniforms import Block, UniformSource, recorded
 from rheo.algorithm.walk import TargetRows, acceptance, expected, sample_token, walk
 from rheo.decoding.output_text import OutputText
 from rheo.decoding.round_buffer import RoundBuffer, pack
@@ -234,7 +235,7 @@ class Decoding:
         tree = grow(
             logits,
             level,
-            block.levels(params.K, params.depth),
+            recorded(block.levels(params.K, params.depth)),
             self._policy,
             K=params.K,
             depth=depth,

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 import transformers
 
-from rheo.algorithm.tree import KINDS
+from rheo.algorithm.expansion import KINDS
 from rheo.decoding.loop import Decoded, Decoding
 from rheo.decoding.round_buffer import RoundBuffer
 from rheo.decoding.verdict_steps import steps_of

@@ -142,7 +142,7 @@ def _visits(tree: Tree, kept: Kept, walk: Walk, m: int) -> dict[str, Tensor]:
     top = outside.topk(min(OUTSIDE, outside.shape[-1]), dim=-1)
     rest = outside.sum(-1, dtype=torch.float64) - top.values.sum(-1, dtype=torch.float64)  # (n,)
     counts, masses = octaves(outside.scatter(-1, top.indices, 0.0))
-    residual = torch.stack([v.law.residual for v in visits])  # (n, S + 1)
+    residual = torch.stack([v.at_node.residual for v in visits])  # (n, S + 1)
     return {
         "visited": rows,
         "live": torch.stack([v.live for v in visits]),
@@ -150,9 +150,9 @@ def _visits(tree: Tree, kept: Kept, walk: Walk, m: int) -> dict[str, Tensor]:
         "share": torch.stack([v.share for v in visits]),
         "total": inside.sum(-1),
         "residual_mass": residual.sum(-1),
-        "first_mass": torch.stack([v.law.tested_first for v in visits]),
-        "ratio": torch.stack([v.law.accept for v in visits]),
-        "tested": torch.stack([v.law.tested for v in visits]),
+        "first_mass": torch.stack([v.at_node.tested_first for v in visits]),
+        "ratio": torch.stack([v.at_node.accept for v in visits]),
+        "tested": torch.stack([v.at_node.tested for v in visits]),
         "child_residual": residual.gather(-1, nodes.children.rank),
         "rank": nodes.children.rank,
         "support_ids": nodes.ids[:, :width],

@@ -3,7 +3,7 @@
 Only what was decided on the device is written down; nothing is drawn or decided again.
 """
 
-from rheo.algorithm.tree import DETERMINISTIC, PROBE
+from rheo.algorithm.expansion import DETERMINISTIC, PROBE
 from rheo.algorithm.uniforms import Block
 from rheo.decoding.round_buffer import Floats, RoundBuffer
 from rheo.trace.schema import Step, Verdict

@@ -16,8 +16,9 @@ import torch
 from torch import Tensor
 
 from rheo.algorithm import verify
+from rheo.algorithm.expansion import KINDS, Policy
 from rheo.algorithm.strategies import TABLE, Strategy
-from rheo.algorithm.tree import KINDS, Kept, Policy, Tree, grow, prune
+from rheo.algorithm.tree import Kept, Tree, grow, prune
 from rheo.algorithm.walk import TargetRows, acceptance, gather_nodes, on_support, reach
 from rheo.errors import RheoError
 from rheo.exact.forced_draws import force
@@ -182,36 +183,25 @@ def _forced_draws(tables: _Tables, params: DecodeParams, policy: Policy) -> Iter
 def _grow_forced(
     tables: _Tables, params: DecodeParams, policy: Policy, digits: Tensor
 ) -> tuple[Tree, Tensor]:
-    """The engine's trees (batch B) under forced draws, and the probability (B,) of those draws."""
+    """Grow the engine's trees (batch B) under forced draws; also the probability (B,) of those."""
     B, K, V = digits.shape[0], params.K, tables.vocab
     weight = torch.ones(B, dtype=torch.float64)
-    state = {"code": torch.zeros(B, 1, dtype=torch.int64), "length": 0}
-    state["logits"] = tables.q[0].expand(B, 1, V)
+    code, length = torch.zeros(B, 1, dtype=torch.int64), 0
 
-    def level(tokens: Tensor, parents: Tensor) -> Tensor:
-        state["code"] = state["code"].gather(-1, parents) * V + tokens
-        state["length"] += 1
-        state["logits"] = tables.q[tables.row(state["code"], state["length"])]
-        return state["logits"]
+    def draft_level(tokens: Tensor, parents: Tensor) -> Tensor:
+        nonlocal code, length
+        code, length = code.gather(-1, parents) * V + tokens, length + 1
+        return tables.q[tables.row(code, length)]
 
-    class Forced:
-        def __getitem__(self, d: int) -> Tensor:
-            block = digits[:, :1] if d == 0 else digits[:, 1 + (d - 1) * K : 1 + d * K]
-            uniforms, mass = force(state["logits"], block, policy, params.S, params.T)
-            weight.mul_(mass)
-            return uniforms
+    def forced(d: int, logits: Tensor) -> Tensor:
+        block = digits[:, :1] if d == 0 else digits[:, 1 + (d - 1) * K : 1 + d * K]
+        uniforms, mass = force(logits, block, policy, params.S, params.T)
+        weight.mul_(mass)
+        return uniforms
 
-    tree = grow(
-        state["logits"][:, 0],
-        level,
-        Forced(),
-        policy,
-        K=K,
-        depth=params.depth,
-        S=params.S,
-        T=params.T,
-    )
-    return tree, weight
+    root_logits = tables.q[0].expand(B, V)
+    sizes = {"K": K, "depth": params.depth, "S": params.S, "T": params.T}
+    return grow(root_logits, draft_level, forced, policy, **sizes), weight
 
 
 def _tally(

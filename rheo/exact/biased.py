@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from rheo.algorithm import verify
+from rheo.algorithm.expansion import PROBE
 from rheo.algorithm.strategies import TABLE, Strategy
-from rheo.algorithm.tree import PROBE
 from rheo.algorithm.verify import Children, NodeRule
 from rheo.params import STRATEGY_FIELDS
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from rheo.algorithm.distribution import support, tail
-from rheo.algorithm.tree import Policy
+from rheo.algorithm.expansion import Policy
 
 
 def force(
@@ -18,7 +18,7 @@ def force(
     Args:
         logits: (B, n, V) untempered, of the nodes to expand.
         digits: (B, n, J) wanted places in the tail's order, one a probe.
-        policy, S, T: as in `tree.expand`.
+        policy, S, T: as in `expansion.expand`.
 
     Returns:
         uniforms (B, n, J) float64, and the probability (B,) of all these draws together.

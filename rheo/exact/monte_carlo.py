@@ -6,8 +6,10 @@ import torch
 from torch import Tensor
 
 from rheo.algorithm.distribution import draw, target_distribution
+from rheo.algorithm.expansion import Policy
 from rheo.algorithm.strategies import Strategy
-from rheo.algorithm.tree import Policy, grow, prune
+from rheo.algorithm.tree import grow, prune
+from rheo.algorithm.uniforms import recorded
 from rheo.algorithm.walk import TargetRows, walk
 from rheo.exact.worlds import Tables
 from rheo.params import DecodeParams
@@ -44,7 +46,7 @@ def play(
 
     probes = [uniform(rounds, K if d else 1, policy.J) for d in range(depth)]
     root_logits = tables.draft[0].expand(rounds, V)
-    tree = grow(root_logits, level, probes, policy, K=K, depth=depth, S=S, T=T)
+    tree = grow(root_logits, level, recorded(probes), policy, K=K, depth=depth, S=S, T=T)
     kept = prune(tree, torch.zeros(rounds, dtype=torch.int64), R)
     code = torch.zeros_like(kept.token)
     for _ in range(depth):

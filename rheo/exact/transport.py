@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from rheo.algorithm import tree, verify
+from rheo.algorithm import expansion, verify
 from rheo.algorithm.distribution import support, tail, target_distribution
+from rheo.algorithm.expansion import KINDS, Expansion
 from rheo.algorithm.strategies import TABLE, Strategy
-from rheo.algorithm.tree import KINDS, Expansion
 from rheo.algorithm.verify import Children, NodeRule
 from rheo.algorithm.walk import on_support
 from rheo.errors import RheoError
@@ -106,7 +106,7 @@ def _coupling(p: Tensor, log_q: Tensor, params: DecodeParams, row: Strategy) -> 
     digits = torch.arange(B)[:, None, None].expand(B, 1, policy.J)
     logits = log_q.expand(B, 1, V)
     uniforms, weight = force(logits, digits, policy, None, params.T)
-    x = tree.expand(logits, uniforms, policy, params.K, None, params.T)
+    x = expansion.expand(logits, uniforms, policy, params.K, None, params.T)
     children, law, on = _judge(x, p, row, policy.m)
     taken = verify.child_probability(on, law, children)  # (B, K)
     left = verify.leftover(on, law, children, x.ids[:, 0], p.expand(B, V))  # (B, V)
@@ -117,7 +117,7 @@ def _coupling(p: Tensor, log_q: Tensor, params: DecodeParams, row: Strategy) -> 
     by_kind = torch.zeros(len(KINDS), dtype=torch.float64)
     by_kind.index_add_(0, children.kind.flatten(), (taken * weight[:, None]).flatten())
     kinds = torch.full((B, V), -1).scatter(-1, token, children.kind).tolist()
-    has_probe = (children.kind == tree.PROBE).any(-1).tolist()
+    has_probe = (children.kind == expansion.PROBE).any(-1).tolist()
     probes = token[:, min(policy.m, params.K - 1)].tolist()
     live = [b for b in range(B) if float(weight[b]) > 0]
     return Coupling(
@@ -155,7 +155,7 @@ def one_draw(
     policy = row.policy(params)
     p_row, log_q = _law(p, "p"), _law(q, "q").log()
     u = torch.tensor(uniforms, dtype=torch.float64)
-    x = tree.expand(log_q.expand(1, 1, -1), u[None, None, : policy.J], policy, K, None, T)
+    x = expansion.expand(log_q.expand(1, 1, -1), u[None, None, : policy.J], policy, K, None, T)
     children, law, on = _judge(x, p_row, row, policy.m)
     slot, share = verify.choose(on, law, children, u[None, 1 : 1 + policy.J], u[None, 2])
     emitted, *_ = verify.emit(on, law, children, x.ids[:, 0], p_row[None], share)

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from rheo.algorithm.expansion import KINDS, PROBE, Expansion, expand
 from rheo.algorithm.strategies import TABLE
-from rheo.algorithm.tree import KINDS, PROBE, Expansion, expand
 from rheo.algorithm.verify import Children, NodeRule, child_probability
 from rheo.decoding.round_buffer import OCTAVES
 from rheo.errors import RheoError

@@ -5,18 +5,10 @@ import math
 import pytest
 import torch
 
+from rheo.algorithm.expansion import DETERMINISTIC, FILLER, PROBE, Policy, expand
 from rheo.algorithm.strategies import TABLE
-from rheo.algorithm.tree import (
-    DETERMINISTIC,
-    FILLER,
-    PROBE,
-    Policy,
-    best,
-    expand,
-    grow,
-    prune,
-    root_only,
-)
+from rheo.algorithm.tree import best, grow, prune, root_only
+from rheo.algorithm.uniforms import recorded
 from rheo.algorithm.walk import TargetRows, acceptance, expected, sample_token, walk
 from rheo.params import DecodeParams
 
@@ -31,7 +23,9 @@ def play(logits: torch.Tensor, policy: Policy, seed: int = 0, T: float = 1.0, R:
         torch.rand(K if d else 1, policy.J, generator=generator, dtype=torch.float64)
         for d in range(DEPTH)
     ]
-    tree = grow(logits[0], lambda t, p: logits[t], uniforms, policy, K=K, depth=DEPTH, S=S, T=T)
+    tree = grow(
+        logits[0], lambda t, p: logits[t], recorded(uniforms), policy, K=K, depth=DEPTH, S=S, T=T
+    )
     return tree, prune(tree, torch.tensor(0), R)
 
 
@@ -162,7 +156,16 @@ def round_on(device: str, name: str, logits: torch.Tensor, target: torch.Tensor)
     u2 = torch.full((DEPTH + 1,), 0.3, dtype=torch.float64, device=device)
 
     def run(logits, target, probes, u1, u2):
-        tree = grow(logits[0], lambda t, p: logits[t], probes, policy, K=K, depth=DEPTH, S=S, T=1.0)
+        tree = grow(
+            logits[0],
+            lambda t, p: logits[t],
+            recorded(probes),
+            policy,
+            K=K,
+            depth=DEPTH,
+            S=S,
+            T=1.0,
+        )
         root = torch.zeros((), dtype=torch.int64, device=logits.device)
         kept = prune(tree, root, R)
         rows = TargetRows(target[: R + 1], 1.0)
@@ -224,16 +227,12 @@ def test_batched_equals_one_by_one() -> None:
         torch.rand(3, K if d else 1, 1, generator=torch.Generator().manual_seed(d))
         for d in range(DEPTH)
     ]
-    lanes = torch.arange(3)[:, None]
-    tree = grow(
-        batch[:, 0], lambda t, p: batch[lanes, t], uniforms, policy, K=K, depth=DEPTH, S=S, T=0.8
-    )
+    lanes, sizes = torch.arange(3)[:, None], {"K": K, "depth": DEPTH, "S": S, "T": 0.8}
+    tree = grow(batch[:, 0], lambda t, p: batch[lanes, t], recorded(uniforms), policy, **sizes)
     kept = prune(tree, torch.zeros(3, dtype=torch.int64), R)
     for i in range(3):
-        one = grow(
-            batch[i, 0], lambda t, p, i=i: batch[i][t], [u[i] for u in uniforms], policy,
-            K=K, depth=DEPTH, S=S, T=0.8,
-        )  # fmt: skip
+        own = recorded([u[i] for u in uniforms])
+        one = grow(batch[i, 0], lambda t, p, i=i: batch[i][t], own, policy, **sizes)
         alone = prune(one, torch.tensor(0), R)
         for together, single in zip(kept, alone, strict=True):
             assert torch.equal(together[i], single)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from rheo.algorithm import verify
-from rheo.algorithm.tree import DETERMINISTIC, FILLER, PROBE
+from rheo.algorithm.expansion import DETERMINISTIC, FILLER, PROBE
 from rheo.algorithm.verify import Children
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -13,8 +13,8 @@ import torch
 from scipy.stats import chi2, ncx2
 
 from rheo.algorithm import verify
+from rheo.algorithm.expansion import Policy
 from rheo.algorithm.strategies import TABLE
-from rheo.algorithm.tree import Policy
 from rheo.exact.monte_carlo import play
 from rheo.exact.worlds import Tables, joint_distribution
 from rheo.params import DecodeParams

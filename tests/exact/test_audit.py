@@ -8,10 +8,12 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import rheo.algorithm.expansion
 import rheo.algorithm.tree
 import rheo.algorithm.walk
 import rheo.exact.audit
 from rheo.algorithm import verify
+from rheo.algorithm.expansion import PROBE
 from rheo.algorithm.strategies import TABLE
 from rheo.errors import RheoError
 from rheo.exact.audit import World, audit, audit_case, audit_file
@@ -122,9 +124,9 @@ def test_planted_residual_that_is_p(monkeypatch) -> None:
 
 
 def test_planted_probe_scored_by_its_own_q(monkeypatch) -> None:
-    real = rheo.algorithm.tree.log_proxies
+    real = rheo.algorithm.expansion.log_proxies
     monkeypatch.setattr(
-        rheo.algorithm.tree,
+        rheo.algorithm.expansion,
         "log_proxies",
         lambda s, z, rank, kind, policy: real(s, z, rank, kind, policy._replace(proxy=False)),
     )
@@ -133,7 +135,7 @@ def test_planted_probe_scored_by_its_own_q(monkeypatch) -> None:
 
 def test_planted_rrsw_with_fillers_first(monkeypatch) -> None:
     def fillers_first(p, q_tilde, children):
-        first = children.kept & (children.kind != rheo.algorithm.tree.PROBE)
+        first = children.kept & (children.kind != PROBE)
         masses = p.gather(-1, children.rank)
         rest = p.scatter(-1, children.rank, torch.where(first, 0.0, masses))
         law = verify._test_probes(rest, q_tilde, children)
@@ -148,13 +150,13 @@ def test_planted_rrsw_with_fillers_first(monkeypatch) -> None:
 
 
 def test_planted_temperature_on_the_probes_proxy(monkeypatch) -> None:
-    real = rheo.algorithm.tree.log_proxies
+    real = rheo.algorithm.expansion.log_proxies
 
     def planted(s, z, rank, kind, policy):
         drawn = (s.logits / 0.6).log_softmax(-1).gather(-1, rank)  # the drawn token's own q_T
-        return torch.where(kind == rheo.algorithm.tree.PROBE, drawn, real(s, z, rank, kind, policy))
+        return torch.where(kind == PROBE, drawn, real(s, z, rank, kind, policy))
 
-    monkeypatch.setattr(rheo.algorithm.tree, "log_proxies", planted)
+    monkeypatch.setattr(rheo.algorithm.expansion, "log_proxies", planted)
     assert worst_tv() > 1e-3
 
 
@@ -172,7 +174,7 @@ def test_planted_truncated_target(monkeypatch) -> None:
 
 
 def test_planted_filler_that_repeats_the_probe(monkeypatch) -> None:
-    real = rheo.algorithm.tree.fill_slots
+    real = rheo.algorithm.expansion.fill_slots
 
     def planted(m, K, ranks, valid):
         if not ranks.shape[-1]:
@@ -185,7 +187,7 @@ def test_planted_filler_that_repeats_the_probe(monkeypatch) -> None:
         return rank, kind
 
     before = {c["id"]: audit_case(c)["rheo"] for c in CASES}
-    monkeypatch.setattr(rheo.algorithm.tree, "fill_slots", planted)
+    monkeypatch.setattr(rheo.algorithm.expansion, "fill_slots", planted)
     after = {c["id"]: audit_case(c)["rheo"] for c in CASES}
     assert any(
         abs(before[i]["expected_accepted"] - after[i]["expected_accepted"]) > 1e-3 for i in before
@@ -194,13 +196,13 @@ def test_planted_filler_that_repeats_the_probe(monkeypatch) -> None:
 
 def test_planted_temperature_on_all_proxies(monkeypatch) -> None:
     before = {c["id"]: audit_case(c)["rheo"] for c in CASES}
-    real = rheo.algorithm.tree.support
+    real = rheo.algorithm.expansion.support
 
     def tempered(logits, S):
         s = real(logits, S)
         return s._replace(log_q=(s.logits / 0.3).log_softmax(-1))
 
-    monkeypatch.setattr(rheo.algorithm.tree, "support", tempered)
+    monkeypatch.setattr(rheo.algorithm.expansion, "support", tempered)
     after = {c["id"]: audit_case(c)["rheo"] for c in CASES}
     assert any(
         abs(before[i]["expected_accepted"] - after[i]["expected_accepted"]) > 1e-3 for i in before
@@ -212,9 +214,7 @@ def test_planted_unnormalised_residual(monkeypatch) -> None:
 
     def planted(r, q_tilde, children):
         accept, left, tested = real(r, q_tilde, children)
-        probe_kept = (children.kept & (children.kind == rheo.algorithm.tree.PROBE)).any(
-            -1, keepdim=True
-        )
+        probe_kept = (children.kept & (children.kind == PROBE)).any(-1, keepdim=True)
         outside = torch.where(probe_kept, 1 - left[..., :-1].sum(-1, keepdim=True), left[..., -1:])
         return accept, torch.cat([left[..., :-1], outside], -1), tested  # as if it summed to one
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from rheo.algorithm.distribution import support, tail
+from rheo.algorithm.expansion import KINDS
 from rheo.algorithm.strategies import TABLE
-from rheo.algorithm.tree import KINDS
 from rheo.algorithm.verify import Children, child_probability
 from rheo.errors import RheoError
 from rheo.exact.what_if import look, rest_bounds

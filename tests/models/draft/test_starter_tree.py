@@ -6,7 +6,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from rheo.algorithm.tree import Policy, grow, prune
+from rheo.algorithm.expansion import Policy
+from rheo.algorithm.tree import grow, prune
+from rheo.algorithm.uniforms import recorded
 from rheo.models.draft.eagle3 import Eagle3
 
 pytestmark = pytest.mark.embedded
@@ -38,7 +40,7 @@ def our_paths(folder: Path, head: Path, reference: dict, R: int = R) -> set[tupl
     tree = grow(
         logits,
         draft.level,
-        uniforms,
+        recorded(uniforms),
         Policy(K, 0),
         K=K,
         depth=DEPTH,
