@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from rheo.algorithm.distribution import draw, target_distribution
-from rheo.algorithm.strategies import TABLE
 from rheo.algorithm.expansion import KINDS
+from rheo.algorithm.strategies import TABLE
 from rheo.algorithm.tree import Kept, Tree, grow, prune, root_only
 from rheo.algorithm.uniforms import Block, UniformSource, recorded
 from rheo.algorithm.walk import TargetRows, acceptance, expected, sample_token, walk
