@@ -4,36 +4,28 @@ plotly.js is the one inside the plotly package, served by the app itself; all da
 strings (`visual.browser.messages`), so that no text of a prompt or a token ever reaches a template.
 """
 
+import functools
 import html
 from string import Template
 
 import gradio as gr
 
 from visual.browser import source_files
+from visual.browser.bundle import bundle
 from visual.server import routes
 from visual.style.palette import MARKS
 from visual.words import glossary, labels, links, recordings
 
-SHEETS = ("host.css", "dilemma.css", "present.css", "steps.css", "metrics.css", "replay.css")
-STYLES = tuple(source_files.path(name) for name in SHEETS)  # of all pages
-# one scope; the last starts the viewer
-SCRIPTS = (
-    "host.js",
-    "draw.js",
-    "spread.js",
-    "grid.js",
-    "panel.js",
-    "steps.js",
-    "address.js",
-    "what.js",
-    "tree_keys.js",
-    "metrics.js",
-    "whatif.js",
-    "again.js",
-    "bytes.js",
-    "save.js",
-    "hands.js",
+SHEETS = (
+    "viewer.css",
+    "dilemma.css",
+    "projector.css",
+    "cards.css",
+    "metrics.css",
+    "recorded.css",
 )
+STYLES = tuple(source_files.path(name) for name in SHEETS)  # of all pages
+COMPONENT = "{ element, props, trigger, watch }"  # what gr.HTML gives to a component's script
 
 
 def viewer(value: str, common: str) -> gr.HTML:
@@ -42,12 +34,12 @@ def viewer(value: str, common: str) -> gr.HTML:
 
     Args:
         value: the run to open with, as JSON.
-        common: `wire.common` as JSON.
+        common: `messages.common` as JSON.
     """
     return gr.HTML(
         value,
         html_template=template(),
-        js_on_load=script(),
+        js_on_load=script("page/playground_page.js"),
         # without a slash in front: under the path that a reverse proxy serves the page at
         head=f'<script src="{routes.VENDOR.removeprefix("/")}"></script>',
         elem_id="viewer",
@@ -59,15 +51,16 @@ def viewer(value: str, common: str) -> gr.HTML:
     )
 
 
-def script(names: tuple[str, ...] = SCRIPTS) -> str:
-    """All of `SCRIPTS`, or some of them, as one function body."""
-    return "\n".join(source_files.text(name) for name in names)
+@functools.cache
+def script(start: str) -> str:
+    """Return the script of a component: what the module `start` exports, run once a mount."""
+    return bundle(start, COMPONENT)
 
 
 def template() -> str:
-    """host.html with its words; nothing in it depends on a run."""
+    """Return viewer.html with its words; nothing in it depends on a run."""
     words = {key: html.escape(word) for key, word in labels.VIEWER.items()}
-    return Template(source_files.text("host.html")).substitute(
+    return Template(source_files.text("viewer.html")).substitute(
         words,
         legend=legend(),
         keys_list=keys(),
@@ -78,9 +71,9 @@ def template() -> str:
 
 
 def save_menu() -> str:
-    """save.html with its words."""
+    """Return save_menu.html with its words."""
     words = {key: html.escape(word) for key, word in recordings.SAVE.items()}
-    return Template(source_files.text("save.html")).substitute(words)
+    return Template(source_files.text("save_menu.html")).substitute(words)
 
 
 def keys() -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from rheo.trace.schema import Run
 from rheo.version import __version__
 from visual.browser import component, messages, source_files
+from visual.browser.bundle import bundle
 from visual.server import routes
 from visual.words import labels, recordings
 
@@ -23,9 +24,9 @@ KEY = "run"  # the key of the only run there
 _FIGURES = 200  # panels of nodes off the walk; more would take long to make
 _STYLES = (
     *(path for path in component.STYLES if path.name != "dilemma.css"),
-    source_files.path("page.css"),
+    source_files.path("saved_page.css"),
 )
-ONLINE = ("address.js", "whatif.js", "again.js")  # scripts that need a server
+START = "page/saved_page.js"  # the module that starts the page, without those that need a server
 _SPLIT = "\0"  # stands for plotly.js until the page is cut in two
 
 
@@ -35,10 +36,8 @@ def page(run: Run, show: int) -> tuple[str, str]:
     Args:
         show: the round to open at, from 0.
     """
-    names = tuple(name for name in component.SCRIPTS if name not in ONLINE)
-    script = _read("viewer.js").replace("/* SCRIPTS */", component.script(names))
-    script += _read("bytes.js") + _read("page.js")
-    text = Template(_read("page.html")).substitute(
+    script = bundle(START, "")
+    text = Template(source_files.text("saved_page.html")).substitute(
         hashes=f"{_hash(script.encode())} {_library_hash()}",
         version=__version__,
         title=html.escape(_about(run, recordings.PAGE_TITLE)),
@@ -68,12 +67,12 @@ def library() -> str:
 
 
 def pack(content: bytes) -> str:
-    """Gzip as base64: what page.js unpacks."""
+    """Gzip as base64: what saved_page.js unpacks."""
     return base64.b64encode(gzip.compress(content, mtime=0)).decode()
 
 
 def payload(run: Run, show: int) -> dict[str, Any]:
-    """All that the viewer gets to know: a message of `wire`, and answers by what it asks."""
+    """All that the viewer gets to know: a message of `messages`, and answers by what it asks."""
     message = {**messages.whole(KEY, run, show), "state": "recorded"}
     message["sentence"] = labels.RECORDED_RUN.format(stop=labels.STOPS[run.stop])
     return {
@@ -128,10 +127,6 @@ def _about(run: Run, template: str) -> str:
             "pair": run.pair,
         }
     )
-
-
-def _read(name: str) -> str:
-    return source_files.text(name)
 
 
 def _hash(script: bytes) -> str:

@@ -1,4 +1,4 @@
-"""The browser side's own files: scripts, styles and templates, each in the folder of its kind."""
+"""Styles and templates of the browser side, each in the folder of its kind."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ HERE = Path(__file__).parent
 def path(name: str) -> Path:
     """Return where a file lives, by its suffix.
 
-    >>> path("host.css").parent.name
+    >>> path("viewer.css").parent.name
     'css'
     """
     return HERE / name.rsplit(".", 1)[-1] / name

@@ -16,7 +16,7 @@ import gradio as gr
 from rheo.errors import RheoError
 from rheo.exact import scenarios
 from rheo.exact.coupling import Draw, OneNode
-from visual.browser import source_files
+from visual.browser import component, source_files
 from visual.dilemma import (
     acceptance,
     audit_table,
@@ -29,7 +29,6 @@ from visual.dilemma import (
 )
 from visual.words import one_hot
 
-_SCRIPTS = ("dilemma.js", "dilemma_address.js")  # one scope
 WORLD, ROUND = "world", "round"  # scenarios
 _RULES = ("rheo", "rheo-rrsw", "topk")
 _PLAYED = ("rheo", "rheo-rrsw", "topk", "naive", "token-ties", "fillers-first")
@@ -54,7 +53,7 @@ def build() -> None:
     viewer = gr.HTML(
         json.dumps(opened(scenarios.names("node")[0], boxes=True)),
         html_template=template(),
-        js_on_load="\n".join(source_files.text(name) for name in _SCRIPTS),
+        js_on_load=component.script("dilemma/dilemma_page.js"),
         elem_id="dilemma",
         apply_default_css=False,
         common=json.dumps(common()),

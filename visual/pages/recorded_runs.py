@@ -18,7 +18,7 @@ from rheo.errors import RheoError
 from rheo.params import DecodeParams
 from rheo.trace import io
 from rheo.trace.schema import Run
-from visual.browser import html_export, messages, source_files
+from visual.browser import component, html_export, messages, source_files
 from visual.round import round_table
 from visual.runtime import run_store, session
 from visual.runtime.run_settings import FIELDS, SLIDER_RANGES
@@ -39,8 +39,8 @@ def rail() -> gr.HTML:
     """The list of recorded runs, and the way to open a file; `connect` wires it."""
     return gr.HTML(
         "",
-        html_template=_template("gallery.html", recordings.GALLERY_WORDS),
-        js_on_load=_script("bytes.js", "gallery.js"),
+        html_template=_template("recorded_list.html", recordings.GALLERY_WORDS),
+        js_on_load=component.script("page/recorded_list.js"),
         elem_id="recorded",
         apply_default_css=False,
         common=messages.dumps(
@@ -81,10 +81,6 @@ def packed() -> int:
 def _template(name: str, said: dict[str, str]) -> str:
     page = Template(source_files.text(name))
     return page.substitute({key: html.escape(word) for key, word in said.items()})
-
-
-def _script(*names: str) -> str:
-    return "\n".join(source_files.text(name) for name in names)
 
 
 # Opening

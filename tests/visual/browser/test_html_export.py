@@ -11,7 +11,7 @@ import pytest
 
 from rheo.trace.schema import Run
 from tests.visual import sample
-from visual.browser import component, html_export, messages
+from visual.browser import bundle, html_export, messages
 from visual.server import routes
 from visual.words import recordings
 
@@ -125,4 +125,6 @@ def test_a_hostile_text_stays_text(page, run):
 
 def test_what_needs_a_server_is_left_out(page):
     assert "history.replaceState" not in page
-    assert set(html_export.ONLINE) <= set(component.SCRIPTS)
+    online = {"page/address_link.js", "panel/what_if_panel.js", "panel/run_comparison.js"}
+    assert online <= set(bundle.order("page/playground_page.js", bundle.sources()))
+    assert not online & set(bundle.order(html_export.START, bundle.sources()))

@@ -1,0 +1,45 @@
+// The dilemma's part of the address: what a link says is set once, what is set goes into the link.
+
+const DIALS = ['m', 'K', 'T', 'seed'];
+
+export class DilemmaLink {
+  constructor(page, address) {               // the address: `AddressLink.handle`
+    Object.assign(this, { page, address, told: address.held.dilemma });
+    this.own = this.dialled();               // of the situation itself
+    const { root, view } = page;
+    new MutationObserver((changes) => {
+      if (changes.some(({ attributeName }) => attributeName === 'data-drawn')) this.own = this.dialled();
+      this.apply();
+      if (!this.told) this.report();
+    }).observe(root, { attributeFilter: ['data-drawn', 'data-answered', 'data-tab'] });
+    if (this.told.scenario && this.told.scenario !== view.name) page.askPreset(this.told.scenario);
+    else this.apply();
+  }
+
+  dialled() {
+    return Object.fromEntries(DIALS.map((name) => [name, this.page.view[name]]));
+  }
+
+  apply() {                                  // once the link's situation is there
+    const { told, page } = this, { view, root } = page;
+    if (!told || (told.scenario || view.name) !== view.name) return;
+    const { tab, rule = view.rule } = told, wanted = { ...this.dialled(), ...told };
+    const K = Math.min(wanted.K, view.tokens.length), m = Math.min(wanted.m, K - 1);
+    const changed = rule !== view.rule || DIALS.some((name) => told[name] !== undefined);
+    this.told = null;
+    page.tabs.choose(tab || root.dataset.tab);
+    if (!changed) return;
+    Object.assign(view, { m, K, T: wanted.T, seed: wanted.seed, rule });
+    page.dials();
+    page.send();
+  }
+
+  report() {
+    const { view, root, presets } = this.page, state = {}, now = this.dialled();
+    if (view.name !== presets[0][0]) state.scenario = view.name;
+    if (root.dataset.tab !== 'draw') state.tab = root.dataset.tab;
+    if (view.rule !== 'rheo') state.rule = view.rule;
+    for (const name of DIALS) if (now[name] !== this.own[name]) state[name] = now[name];
+    this.address.dilemma(state);
+  }
+}

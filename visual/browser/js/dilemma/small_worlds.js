@@ -1,0 +1,56 @@
+// Small worlds: who cheats there, and what a simulation shows of it.
+
+import { dial } from './dial.js';
+
+const BOXES = { survey: 'verdicts', sweep: 'curves', play: 'bands' };  // a task's result
+
+export class SmallWorlds {
+  constructor(page) {
+    Object.assign(this, { page, view: page.view, part: page.part });
+    const { part, view } = this;
+    for (const [role, chosen] of [['left', 'rheo'], ['right', 'naive']]) {
+      dial.offer(part(role), page.rules.world, chosen);
+    }
+    for (const name of ['m', 'T', 'R']) {
+      part(`world-${name}`).addEventListener('change', ({ target }) => this.change({ [name]: Number(target.value) }));
+    }
+    part('other').addEventListener('click', () => this.change({ seed: (view.world.seed ?? 0) + 1 }));
+    part('shipped').addEventListener('click', () => this.change({ seed: null, ...page.world }));
+    part('simulate').addEventListener('click', () => this.work('play'));
+    part('stop').addEventListener('click', () => page.trigger('halt', {}));
+    part('sweep').addEventListener('click', () => this.work('sweep'));
+  }
+
+  work(what) {
+    const { view, part, page } = this;
+    view.work += 1;
+    view.mine[what] = view.work;
+    part(`${what}-state`).textContent = page.words.working;
+    if (what === 'play') part('stop').disabled = false;
+    const { seed, m, T, R } = view.world;
+    const [left, right] = [part('left').value, part('right').value];
+    page.trigger('work', { what, seed, m, T, R, left, right, n: view.work });
+  }
+
+  progress({ what, n, state, html, over }) {
+    const { view, part, page } = this;
+    if (view.mine[what] !== n) return;
+    if (html) part(BOXES[what]).innerHTML = html;
+    part(`${what}-state`).textContent = state;
+    if (!over) return;
+    page.root.dataset[`${what}Over`] = n;
+    if (what === 'play') part('stop').disabled = true;
+  }
+
+  change(changes) {
+    Object.assign(this.view.world, changes);
+    this.page.dials();
+    this.part('bands').replaceChildren();    // they were another world's
+    this.part('play-state').textContent = '';
+    this.work('survey');
+  }
+
+  fillDials() {
+    for (const name of ['m', 'T', 'R']) dial.fill(this.part, `world-${name}`, this.view.world[name]);
+  }
+}

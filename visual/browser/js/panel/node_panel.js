@@ -1,0 +1,91 @@
+// The chosen node: its numbers, its figures and its verdicts, views that the server makes when asked.
+
+import { ViewState } from '../state/view_state.js';
+import { factCell } from '../widgets/fact_cell.js';
+import { SortableTable } from '../widgets/sortable_table.js';
+
+const REST = 60;                             // ms a node must stay chosen before it is asked for
+
+export class NodePanel {
+  constructor(viewer) {
+    this.viewer = viewer;
+    this.timer = 0;
+    this.ranking = new SortableTable(viewer.part('ranking'), viewer.common.veiled);
+  }
+
+  inspect() {
+    const { view, answers, part, table } = this.viewer;
+    clearTimeout(this.timer);
+    const known = answers.get(answers.name('panel', view.node));
+    if (known) this.fill(known);
+    else part('panel').classList.add('late');
+    table.highlight();
+    this.timer = setTimeout(() => this.want(), REST);   // not while scrubbing past
+  }
+
+  want() {                                   // the whole walk in one ask: then no step waits
+    const { view, answers, root } = this.viewer;
+    if (view.at < 0) return;
+    const known = answers.has(answers.name('panel', view.node));
+    const visited = view.round.walk.includes(view.node);
+    if (root.dataset.state !== 'running' && (known || visited)) answers.ask('walk', 0);
+    else if (!known) answers.ask('panel', view.node);
+  }
+
+  fill(panel) {
+    const { view, part, table } = this.viewer;
+    part('panel').classList.remove('late');
+    part('panel').dataset.node = view.node;
+    if (panel === view.sheet) return this.conceal();
+    view.sheet = panel;
+    part('badge').dataset.kind = panel.kind;
+    part('badge').textContent = panel.kind;
+    part('title').textContent = panel.title;
+    part('note').textContent = panel.note;
+    part('facts').replaceChildren(...panel.facts.map(([name, value]) => factCell(name, value)));
+    part('steps').replaceChildren(...panel.steps.map((sentence) => (
+      Object.assign(document.createElement('li'), { textContent: sentence }))));
+    this.rank(panel.ranking);
+    this.conceal();
+    requestAnimationFrame(() => setTimeout(() => this.sketch(panel)));  // the step itself is painted first
+    table.unfold();
+  }
+
+  async sketch(panel) {                      // a figure at a time: a key press can come between
+    const { view, painter, part } = this.viewer, holder = part('figures');
+    while (holder.children.length < panel.figures.length) {
+      holder.append(document.createElement('div'));
+    }
+    const plots = [...holder.children];
+    if (view.sheet !== panel) return;
+    plots.forEach((plot, at) => { plot.hidden = at >= panel.figures.length; });
+    this.conceal();
+    for (const [at, figure] of panel.figures.entries()) {
+      if (view.sheet !== panel) return;
+      await painter.paint(plots[at], figure);
+      await new Promise((go) => { setTimeout(go); });
+    }
+  }
+
+  rank(ranking) {                            // why the children stand in this order, for who asks
+    const { part } = this.viewer;
+    part('ranking-box').hidden = !ranking;
+    if (!ranking) return;
+    this.ranking.fill(ranking);
+    part('ranking-note').textContent = ranking.note;
+  }
+
+  conceal() {                                // what the frame has not told of the node yet
+    const { view, part, common } = this.viewer, { node } = view;
+    const over = view.revealed === view.lastFrame;
+    const mine = (frame) => ViewState.isVerdict(frame) && frame.node === node;
+    const told = view.frames.slice(0, view.revealed + 1).filter(mine);
+    [...part('steps').children].forEach((item, step) => { item.hidden = !over && step >= told.length; });
+    const plots = [...part('figures').children].filter((plot) => !plot.hidden);
+    for (const plot of plots) plot.style.maxHeight = '';
+    if (over || plots.length < 2 || !view.round.walk.includes(node)) return;
+    const [target, strip] = plots.slice(-2);   // target against draft, and what becomes of it
+    if (!told.length && !mine(view.frames[view.frame])) target.style.maxHeight = 0;
+    strip.style.maxHeight = `${told.length ? told.at(-1).rows * common.pitch : 0}px`;
+  }
+}

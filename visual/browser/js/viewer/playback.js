@@ -1,0 +1,78 @@
+// What a reader does with the steps of a round: step, play, guess first.
+
+const PACE = { draft: 600, prune: 600, verdict: 1400, end: 1400 };  // ms a frame stands in play
+const REMEMBERED = 'rheo-guess-first';       // in the browser's storage
+
+export class Playback {
+  constructor(viewer) {
+    this.viewer = viewer;
+    this.view = viewer.view;
+    this.clock = 0;
+    try { this.view.guessing = localStorage.getItem(REMEMBERED) !== 'off'; } catch { /* a page in a frame */ }
+    viewer.part('guessing').checked = this.view.guessing;
+  }
+
+  go(frame) {
+    this.pause();
+    this.viewer.seek(frame);
+  }
+
+  begin() {                                  // the round from its start, or its next step
+    const { view } = this;
+    if (view.isStepping && view.frame < view.lastFrame) this.ahead();
+    else this.go(0);
+    this.viewer.part('frame').focus({ preventScroll: true });
+  }
+
+  ahead() {                                  // a guess that is waited for is passed over, unscored
+    this.pause();
+    if (this.view.asking) this.reveal();
+    else if (this.view.frame < this.view.lastFrame) this.viewer.seek(this.view.frame + 1);
+  }
+
+  reveal() {                                 // the verdict that was asked for
+    this.view.reached = this.view.frame;
+    this.viewer.present();
+  }
+
+  guess(said) {
+    const { view } = this;
+    if (view.at < 0 || !view.asking) return;
+    view.guesses.set(view.frame, said === view.frames[view.frame].ask.answer);
+    this.reveal();
+  }
+
+  play() {
+    const { view } = this;
+    if (this.clock) return this.pause();
+    if (view.asking) this.reveal();
+    else if (view.isFinished) this.viewer.seek(0);
+    this.later();
+  }
+
+  later() {                                  // play goes on, to the end or to a question
+    const { view } = this;
+    if (view.isFinished || view.asking) return this.pause();
+    const next = () => { this.viewer.seek(view.frame + 1); this.later(); };
+    this.clock = setTimeout(next, PACE[view.frames[view.frame].phase]);
+    this.showPlaying(true);
+  }
+
+  pause() {
+    clearTimeout(this.clock);
+    this.clock = 0;
+    this.showPlaying(false);
+  }
+
+  showPlaying(on) {
+    const { root, part, words } = this.viewer;
+    root.toggleAttribute('data-playing', on);
+    part('play').setAttribute('aria-label', on ? words.pause : words.play);
+  }
+
+  guessFirst(on) {                           // remembered where the browser lets us
+    this.view.guessing = on;
+    try { localStorage.setItem(REMEMBERED, on ? 'on' : 'off'); } catch { /* a page in a frame */ }
+    if (this.view.at >= 0) this.viewer.seek(this.view.frame);
+  }
+}

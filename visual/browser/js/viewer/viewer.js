@@ -1,0 +1,182 @@
+// The viewer: shows the rounds of a run and steps through them, all in the browser.
+// It derives nothing: every drawing, number and sentence comes from a Python view. All that changes
+// hangs on the instance, so that a page can have several.
+
+import { NodePanel } from '../panel/node_panel.js';
+import { TableBox } from '../panel/table_box.js';
+import { Answers } from '../state/answers.js';
+import { ViewState } from '../state/view_state.js';
+import { TreeKeyboard } from '../tree/tree_keyboard.js';
+import { TreePlot } from '../tree/tree_plot.js';
+import { PlotPainter } from '../widgets/plot_painter.js';
+import { progress } from '../widgets/progress.js';
+import { Playback } from './playback.js';
+import { StepText } from './step_text.js';
+import { Transcript } from './transcript.js';
+import { ViewerControls } from './viewer_controls.js';
+
+export class Viewer {
+  // The arguments are those that gr.HTML gives to a component's script.
+  constructor({ element, props, trigger, watch }) {
+    Object.assign(this, { element, props, trigger, watch });
+    this.common = JSON.parse(props.common);
+    this.words = this.common.words;
+    this.part = (name) => element.querySelector(`[data-role="${name}"]`);
+    this.root = this.part('root');
+    this.view = new ViewState();
+    this.answers = this.view.answers = new Answers(this.view, trigger);
+    this.painter = new PlotPainter(this.common.dark);
+    this.tree = new TreePlot(this);
+    this.keyboard = new TreeKeyboard(this);
+    this.transcript = new Transcript(this);
+    this.panel = new NodePanel(this);
+    this.table = new TableBox(this);
+    this.text = new StepText(this);
+    this.playback = new Playback(this);
+    this.controls = new ViewerControls(this);
+    element.__rheo = this.handle();
+  }
+
+  handle() {                                 // for other scripts; they listen to `announce`
+    return {
+      view: this.view,
+      show: (at, frame) => this.show(at, frame),
+      seek: (frame) => this.seek(frame),
+      choose: (node) => this.choose(node),
+      say: (sentence, state) => this.say(sentence, state),
+    };
+  }
+
+  start() {                                  // once everything else on the page listens
+    this.watch('value', () => this.receive());
+    this.watch('reply', () => this.hear());
+    this.receive();
+  }
+
+  // --- what arrives ---
+
+  receive() {
+    if (!this.props.value) return;
+    const message = JSON.parse(this.props.value), [epoch = 0] = [message.n].flat();
+    if (epoch < this.view.epoch) return;     // of a run that the reader has left
+    this.view.epoch = epoch;
+    if (message.type === 'wait') return this.say(this.words.WAITING, 'waiting');
+    if (message.type === 'begin') this.begin(message);
+    if (message.type === 'run') this.replace(message);
+    if (message.type === 'round') this.append(message);
+    if (message.transcript !== undefined && message.type !== 'begin') this.transcript.tell(message);
+    if (message.sentence !== undefined) this.say(message.sentence, message.state);
+  }
+
+  begin(message) {
+    Object.assign(this.view, { key: message.key, rounds: [], at: -1, node: 0, follow: true });
+    this.answers.start();
+    this.part('headline').textContent = '';
+    this.count();
+    this.transcript.tell(message);
+    this.say(this.words.DRAFTING, 'running');
+    this.announce('run');
+  }
+
+  replace(message) {
+    const { view } = this;
+    const same = message.key === view.key && view.at >= 0;  // the run just watched, now complete
+    Object.assign(view, { key: message.key, rounds: message.rounds });
+    if (!same) {
+      this.answers.start(message.answers);
+      this.show(message.show < 0 ? view.rounds.length - 1 : message.show);
+    }
+    this.count();
+    this.announce('run');
+  }
+
+  append(message) {
+    this.view.rounds.push(message.round);
+    if (this.view.follow) this.show(this.view.rounds.length - 1);
+    else this.count();
+  }
+
+  hear() {                                   // a view that was asked for
+    const { key, answer } = JSON.parse(this.props.reply || '{}'), { view, answers } = this;
+    answers.receive(key, answer);
+    if (!answer) return;
+    const panel = answers.get(answers.name('panel', view.node));
+    if (panel && panel !== view.sheet) this.panel.fill(panel);
+    if (key === answers.name('ghosts', 0) && view.ghosts) this.tree.draw();
+    this.table.unfold();
+  }
+
+  say(sentence, state) {
+    this.part('state').textContent = sentence;
+    if (state) this.root.dataset.state = state;
+  }
+
+  announce(what) {                           // "rheo:run", "rheo:round", "rheo:frame", "rheo:node"
+    const { key, at, frame, node } = this.view, detail = { key, at, frame, node };
+    this.root.dispatchEvent(new CustomEvent(`rheo:${what}`, { bubbles: true, detail }));
+  }
+
+  // --- rounds, steps and nodes ---
+
+  show(at, frame) {                          // a round, finished unless a frame is named
+    const round = this.view.rounds[at];
+    if (!round) return;
+    this.playback.pause();
+    this.view.enter(at);
+    this.part('tree').setAttribute('aria-label', round.label);
+    this.count();
+    this.tree.redraw();
+    if (frame === undefined) this.present();
+    else this.seek(frame);
+    this.transcript.scroll();
+    this.announce('round');
+  }
+
+  seek(frame) {
+    if (this.view.at < 0) return;
+    this.view.seek(frame);
+    this.present();
+  }
+
+  present() {                                // the frame, everywhere; what moves most goes first
+    const { view, root } = this;
+    root.dataset.frame = view.frame;
+    root.toggleAttribute('data-asking', view.asking);
+    root.toggleAttribute('data-unseen', view.isStepping);
+    this.tree.disclose();
+    this.tree.ring(true);
+    this.text.tell();
+    this.transcript.mark();
+    this.panel.inspect();
+    this.announce('frame');
+  }
+
+  choose(node) {
+    if (this.view.at < 0) return;            // of a tree whose run has been replaced
+    this.view.node = node;
+    this.tree.ring(true);
+    this.text.showCard();
+    this.transcript.mark();
+    this.panel.inspect();
+    this.announce('node');
+  }
+
+  count() {
+    const { view, root, part } = this, total = view.rounds.length;
+    root.dataset.rounds = total;
+    root.dataset.round = view.at;
+    part('at').textContent = total ? view.at + 1 : '–';
+    part('of').textContent = this.words.of.replace('{count}', total);
+    progress.fill(part('scrub'), view.at, total);
+    progress.end(part('previous'), view.at <= 0);
+    progress.end(part('next'), view.at >= total - 1);
+  }
+
+  repaint() {                                // in other colours, at another size
+    if (this.view.at < 0) return;
+    this.tree.draw();
+    this.view.sheet = null;
+    const panel = this.answers.get(this.answers.name('panel', this.view.node));
+    if (panel) this.panel.fill(panel);
+  }
+}

@@ -1,5 +1,0 @@
-// "What is this?": the idea, the marks and the terms, over whichever page is shown.
-
-document.querySelector('#heading [data-role=what]')?.addEventListener('click', () => {
-  document.querySelector('#share [data-role=idea]').showModal();
-});
