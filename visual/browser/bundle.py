@@ -9,8 +9,10 @@ that returns what it exports, called once in front of those that import it.
 import posixpath
 import re
 from pathlib import Path
+from string import Template
 
 JS = Path(__file__).parent / "js"
+WRAP = Path(__file__).parent / "wrap"
 _IMPORT = re.compile(r"^import \{ (\w+) \} from '(\.[\w./]+\.js)';\n", re.M)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.M)
 
@@ -48,10 +50,9 @@ def bundle(start: str, arguments: str, files: dict[str, str] | None = None) -> s
     })();
     """
     files = sources() if files is None else files
-    parts = [_wrapped(files[path]) for path in order(start, files)]
-    return "\n".join(
-        ["(() => {", "'use strict';", *parts, f"{exported(files[start])}({arguments});", "})();"]
-    )
+    modules = "\n".join(_wrapped(files[path]) for path in order(start, files))
+    parts = {"modules": modules, "start": exported(files[start]), "arguments": arguments}
+    return _template("wrapped_bundle.js").substitute(parts)
 
 
 def order(start: str, files: dict[str, str]) -> list[str]:
@@ -116,6 +117,9 @@ def exported(text: str) -> str:
 
 def _wrapped(text: str) -> str:
     """Return a module as a constant named like its export; its imports stand in front of it."""
-    name = exported(text)
     body = _EXPORT.sub("", _IMPORT.sub("", text)).strip()
-    return f"const {name} = (() => {{\n{body}\nreturn {name};\n}})();"
+    return _template("wrapped_module.js").substitute(name=exported(text), body=body)
+
+
+def _template(name: str) -> Template:
+    return Template((WRAP / name).read_text("utf-8").strip())

@@ -1,0 +1,5 @@
+(() => {
+'use strict';
+$modules
+$start($arguments);
+})();

@@ -1,0 +1,4 @@
+const $name = (() => {
+$body
+return $name;
+})();
