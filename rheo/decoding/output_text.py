@@ -27,7 +27,7 @@ class OutputText:
         self._eos_ids = target.eos_ids
         self._stop = stop
         self._left = max_new_tokens
-        self._stream = TextStream(target.decode)
+        self._stream = TextStream(target.tokenizer)
 
     def add(self, emitted: Sequence[Emission]) -> int:
         """Add tokens until something ends the text; return how many were added."""

@@ -31,8 +31,8 @@ def wide() -> list[Decoding]:
     target, draft = (tiny_model(seed=seed, vocab=3000, num_hidden_layers=2) for seed in (1, 2))
     runs = []
     for strategy in ("rheo", "rheo-multi"):
-        served = Target(target, None)
-        served.decode, served.eos_ids = lambda ids: "x" * len(ids), frozenset()
+        served = Target(target, byte_level_tokenizer())
+        served.eos_ids = frozenset()
         params = DecodeParams(
             strategy=strategy, K=4, R=12, depth=2, T=2.0, S=None, probes=2, max_new_tokens=40
         )

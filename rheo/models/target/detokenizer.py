@@ -2,15 +2,14 @@
 
 import codecs
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
+from tokenizers.decoders import DecodeStream
 from transformers import PreTrainedTokenizerBase
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
-REPLACEMENT = "\ufffd"
 BYTE_OF = {char: byte for byte, char in bytes_to_unicode().items()}
 BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
-WINDOW = 12  # tokens a stream keeps as context; whole characters, be they 1, 2, 3 or 4 bytes long
 
 
 def _name_bytes(error: UnicodeError) -> tuple[str, int]:
@@ -72,42 +71,41 @@ class TokenText:
 class TextStream:
     """Text of a growing token list, as deltas that never hold half a UTF-8 character.
 
-    For valid text the deltas of `push` joined are `decode` of all ids. A character whose bytes are
-    not all there yet decodes to U+FFFD and is held back until later tokens complete it or `flush`.
+    The deltas of `push` and the `flush` joined are one decode of all ids, special tokens left out.
+    Text that ends in an unfinished character is held back until later tokens complete it or
+    `flush`. Where byte tokens of Llama 2's kind never make a character, tokenizers' stream cannot
+    go on (its decoder then rewrites what it had given out); a new one begins behind them.
 
     Args:
-        decode: ids -> text, for example `Target.decode`.
-
-    >>> stream = TextStream(lambda ids: bytes(ids).decode("utf-8", "replace"))
-    >>> [stream.push([byte]) for byte in "aé".encode()], stream.flush()
-    (['a', '', 'é'], '')
+        tokenizer: with a backend of the tokenizers library.
     """
 
-    def __init__(self, decode: Callable[[list[int]], str]) -> None:
-        self._decode = decode
-        self._ids: list[int] = []  # the tail of the ids: what may still change, and its context
-        self._sent = 0  # characters of the tail's text that are out
+    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        self._backend = tokenizer.backend_tokenizer
+        self._begin()
+
+    def _begin(self) -> None:
+        self._stream = DecodeStream(skip_special_tokens=True)
+        self._ids: list[int] = []
+        self._sent = 0  # characters of their text that are out
 
     def push(self, ids: Iterable[int]) -> str:
-        """The text that `ids` add, but for an unfinished character at its end."""
-        self._ids.extend(ids)
-        whole = self._decode(self._ids)
-        settled = whole.rstrip(REPLACEMENT)
-        delta = settled[self._sent :]
-        self._sent = max(self._sent, len(settled))
-        if settled == whole and len(self._ids) > WINDOW:
-            self._shorten(whole)
+        """Return the text that `ids` add, but for an unfinished character at its end."""
+        return "".join(map(self._step, ids))
+
+    def _step(self, token: int) -> str:
+        try:
+            delta = self._stream.step(self._backend, token) or ""
+        except Exception:  # "Invalid prefix encountered": tokenizers has no class of its own for it
+            if not self._ids:
+                raise
+            return self.flush() + self._step(token)
+        self._ids.append(token)
+        self._sent += len(delta)
         return delta
 
-    def _shorten(self, whole: str) -> None:
-        """Drops ids that no longer matter, unless that would cut a character in two."""
-        text = self._decode(self._ids[-WINDOW:])
-        if whole.endswith(text):
-            self._ids = self._ids[-WINDOW:]
-            self._sent = len(text)
-
     def flush(self) -> str:
-        """The held-back rest, U+FFFD for what never became a character; ends the stream."""
-        rest = self._decode(self._ids)[self._sent :]
-        self._ids, self._sent = [], 0
+        """Return the held-back rest, U+FFFD for what never became a character; end the stream."""
+        rest = self._backend.decode(self._ids, skip_special_tokens=True)[self._sent :]
+        self._begin()
         return rest

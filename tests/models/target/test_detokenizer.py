@@ -3,10 +3,12 @@
 import random
 
 import pytest
+from tokenizers.decoders import DecodeStream
 
-from rheo.models.target.detokenizer import REPLACEMENT, WINDOW, TextStream, TokenText
+from rheo.models.target.detokenizer import TextStream, TokenText
 from tests.tiny import byte_fallback_tokenizer, byte_level_tokenizer
 
+REPLACEMENT = "\ufffd"
 TEXTS = [
     "the the cat,  two spaces\n\tand a tab ",
     "naïve café — “quoted” … €5",
@@ -54,13 +56,13 @@ def test_token_texts_and_bytes_of_a_text_join_to_it(make):
 
 
 @pytest.mark.parametrize("make", [byte_level_tokenizer, byte_fallback_tokenizer])
-@pytest.mark.parametrize("at_once", [1, 2, 5, WINDOW + 3])
+@pytest.mark.parametrize("at_once", [1, 2, 5, 15])
 def test_stream_is_decode_and_never_half_a_character(make, at_once):
     tokenizer = make()
     decode = decoder(tokenizer)
     for source in [*TEXTS, " ".join(TEXTS) * 5]:
         ids = tokenizer.encode(source)
-        stream = TextStream(decode)
+        stream = TextStream(tokenizer)
         deltas = [stream.push(ids[i : i + at_once]) for i in range(0, len(ids), at_once)]
         assert not any(REPLACEMENT in delta for delta in deltas)
         assert stream.flush() == ""
@@ -79,14 +81,31 @@ def test_stream_of_broken_bytes_is_still_decode():
     generator = random.Random(0)
     for _ in range(300):
         ids = [generator.randrange(len(tokenizer)) for _ in range(generator.randrange(40))]
-        stream = TextStream(decode)
+        stream = TextStream(tokenizer)
         deltas = [stream.push([token]) for token in ids]
         assert "".join(deltas) + stream.flush() == decode(ids)
 
 
 def test_a_held_back_character_comes_with_flush():
     tokenizer = byte_level_tokenizer()
-    stream = TextStream(decoder(tokenizer))
+    stream = TextStream(tokenizer)
     half = tokenizer.encode("a€")[:-1]
     assert [stream.push([token]) for token in half] == ["a", ""]
     assert stream.flush() == REPLACEMENT
+
+
+def test_broken_byte_tokens_do_not_end_the_stream():
+    """tokenizers' own stream raises here: a broken run of byte tokens changes what stood before."""
+    tokenizer = byte_fallback_tokenizer()
+    ids = tokenizer.convert_tokens_to_ids(["<0x2A>", "<0xCA>", "b"])
+    bare = DecodeStream(skip_special_tokens=True)
+    with pytest.raises(Exception, match="Invalid prefix"):
+        [bare.step(tokenizer.backend_tokenizer, token) for token in ids]
+    stream = TextStream(tokenizer)
+    assert [stream.push([token]) for token in ids] == ["*", "", REPLACEMENT + "b"]
+    assert stream.push(tokenizer.encode("a€")[1:]) + stream.flush() == "€"
+    generator = random.Random(0)
+    for _ in range(300):
+        ids = [generator.randrange(len(tokenizer)) for _ in range(generator.randrange(40))]
+        stream = TextStream(tokenizer)
+        assert isinstance("".join([*(stream.push([token]) for token in ids), stream.flush()]), str)
