@@ -1,4 +1,4 @@
-"""The exact law of a round: every probe draw, with its weight (algorithm.md section 4).
+"""The exact law of a round: every probe draw, with its weight (algorithm section 5).
 
 Nothing is implemented a second time here: trees are grown and pruned by `tree`, judged by the rules
 of `verify` through `walk`, in float64 and batched over forced draws. What is new is only the

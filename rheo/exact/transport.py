@@ -1,7 +1,7 @@
 """One node as a transport problem: the coupling of probe and emitted token that a rule realises.
 
 The tree's `expand` fills the slots and the rules of `verify` judge them, in float64, batched over
-forced probe draws; all K slots are kept (algorithm.md section 4).
+forced probe draws; all K slots are kept (algorithm section 5).
 """
 
 from collections.abc import Sequence
