@@ -1,7 +1,7 @@
 """The trace: Run > Round > Node, Visit, Step. Live and replayed runs are the same type.
 
-Frozen records of plain values; `tracefile` writes and reads them. Residuals are derived, not stored
-(`Visit.residuals`). This module imports nothing of the engine.
+Frozen records of plain values; `rheo.trace.io` writes and reads them. Residuals are derived, not
+stored (`rheo.trace.residuals`). This module imports nothing of the engine.
 """
 
 import math
@@ -95,36 +95,6 @@ class Visit:
     steps: tuple[Step, ...]
     rest_counts: tuple[int, ...] = ()  # tokens of the rest by octave: p in [2^-(k+1), 2^-k)
     rest_masses: tuple[float, ...] = ()  # and their mass
-
-    def residuals(self) -> list[list[float]]:
-        """p0 -> p1 -> ...: p on the recorded ids, then after each rejected step, normalised.
-
-        A rejected probe leaves norm(max(0, r - q_tilde)), a rejected sibling r without it. The last
-        entry of each list is the mass outside the recorded support.
-        """
-        r = [*self.p, sum(self.outside_p) + self.rest]
-        place = {token: i for i, token in enumerate(self.ids)}
-        probes = [step.verdict for step in self.steps if step.rule == "probe"]
-        stages, probe = [_normalised(r)], 0
-        for step in self.steps:
-            if step.rule == "probe":
-                q = self.q_tilde[probe]
-                probe += 1
-                if step.verdict == "reject":
-                    r = [max(0.0, a - b) for a, b in zip(stages[-1], [*q, 0.0], strict=True)]
-                    if self.support_size > len(self.ids) and probes[probe:] == []:
-                        r[-1] = max(0.0, self.mass - math.fsum(r[:-1]))  # less than it was
-            elif step.rule == "sibling" and step.verdict == "reject":
-                r = list(stages[-1])
-                r[place[step.token]] = 0.0
-            if step.verdict == "reject":
-                stages.append(_normalised(r) if sum(r) > 0 else stages[-1])
-        return stages
-
-
-def _normalised(r: list[float]) -> list[float]:
-    total = math.fsum(r)
-    return [x / total for x in r] if total > 0 else list(r)
 
 
 @dataclass(frozen=True, slots=True)

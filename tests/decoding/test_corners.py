@@ -17,6 +17,7 @@ from rheo.models.loader import LoadedPair
 from rheo.models.target.target import Target
 from rheo.params import DecodeParams
 from rheo.trace.io import loads, to_json
+from rheo.trace.residuals import residuals
 from rheo.trace.schema import Round
 from tests.decoding.tiny_runs import PROMPT, decoding, new_tokens, run_of
 from tests.models.draft.heads import random_head, write
@@ -62,7 +63,7 @@ def test_residuals_of_a_support_that_is_not_recorded_whole(wide: list[Decoding])
         for visit in visits:
             rejected = [s for s in visit.steps if s.rule == "probe" and s.verdict == "reject"]
             if rejected:
-                p, after = visit.residuals()[:2]
+                p, after = residuals(visit).distributions[:2]
                 q = visit.q_tilde[0]
                 inside = math.fsum(max(0.0, a - b) for a, b in zip(p[:-1], q, strict=True))
                 assert after[-1] == pytest.approx(1 - inside / visit.mass, abs=1e-6)

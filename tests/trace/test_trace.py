@@ -11,6 +11,7 @@ import torch
 from rheo.errors import RheoError
 from rheo.params import strategy_fields
 from rheo.trace.io import load, loads, save, to_json
+from rheo.trace.residuals import residuals
 from rheo.trace.schema import Run
 from tests.decoding.tiny_runs import DRAFTING, decoding, new_tokens, run_of
 from tests.trace.recomputed import verdicts_by_hand
@@ -91,7 +92,7 @@ def test_nodes_carry_their_numbers(run: Run) -> None:
         assert math.fsum(reach[1:]) == pytest.approx(r.expected_accepted, abs=1e-8)
         for visit in r.visits:
             assert math.fsum([*visit.p, *visit.outside_p, visit.rest]) == pytest.approx(1, abs=1e-5)
-            for stage in visit.residuals():
+            for stage in residuals(visit).distributions:
                 assert math.fsum(stage) == pytest.approx(1, abs=1e-9)
         for node in r.nodes:
             slots = {n.slot for n in r.nodes if n.parent >= 0 and r.nodes[n.parent] is node}

@@ -5,10 +5,10 @@ can guess first. Names and classes only: the style is in host/steps.css.
 """
 
 import html
-import math
 from collections.abc import Iterator
 
 from rheo.params import strategy_fields
+from rheo.trace.residuals import residuals
 from rheo.trace.schema import Node, Round, Run, Step, Visit
 from visual.round.residual_rows import draws
 from visual.style.palette import CHECK, CROSS, MARKS
@@ -25,17 +25,6 @@ def of_visit(run: Run, round: Round, visit: Visit) -> list[str]:
     """One card a step of `visit`."""
     made = _Cards(run, round, visit)
     return [made.card(at) for at in range(len(visit.steps))]
-
-
-def left(visit: Visit, at: int) -> float:
-    """The mass that the rejection of the probe at step `at` leaves, before it is normalised."""
-    earlier = visit.steps[:at]
-    r = visit.residuals()[sum(step.verdict == "reject" for step in earlier)]
-    probe = sum(step.rule == "probe" for step in earlier)
-    last = not any(step.rule == "probe" for step in visit.steps[at + 1 :])
-    if visit.support_size > len(visit.ids) and last:
-        return visit.mass  # q-tilde is not recorded everywhere, but what it left is
-    return math.fsum(max(0.0, a - b) for a, b in zip(r, [*visit.q_tilde[probe], 0.0], strict=True))
 
 
 def amount(mass: float) -> str:
@@ -67,7 +56,7 @@ class _Cards:
         )
         self.kind = {n.token: n.kind for n in self.children}
         self.group = [group for group in draws(visit.steps) for _ in group]  # of each step
-        self.stages = visit.residuals()
+        self.residuals = residuals(visit)
         fields = strategy_fields(run.params.get("strategy"))
         self.tested_first = fields.tests_deterministic_first
 
@@ -85,7 +74,7 @@ class _Cards:
         told = verdicts.RATIO_TOLD.format(u=u, verdict=labels.VERDICTS[step.verdict])
         widest = max(step.p, step.q_tilde) or 1.0
         accepts = _bar([("", step.ratio, "probe"), ("", 1 - step.ratio, "other")])
-        mass = left(self.visit, at) if step.verdict == "reject" else 0.0
+        mass = self.residuals.left[at] or 0.0
         return (
             self._head(self._node(step).kind, step)
             + _pair(law, step.p / widest, p, "target")
@@ -149,8 +138,8 @@ class _Cards:
         """Children in this draw and their shares: told by their steps, else by the residual."""
         group = self.group[at]
         told = {s.token: s.high - s.low for s in group if s.rule == "sibling"}
-        before = self.visit.steps[: self.visit.steps.index(group[0])]
-        r = self.stages[sum(s.verdict == "reject" for s in before)]
+        first = self.visit.steps.index(group[0])
+        before, r = self.visit.steps[:first], self.residuals.before(first)
         mass = dict(zip(self.visit.ids, r, strict=False))
         tested = {s.token for s in before}
         # RRSw tests its deterministic children before the probe: they are a draw of their own

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rheo.params import strategy_fields
+from rheo.trace.residuals import residuals
 from rheo.trace.schema import Round, Run, Step, Visit
 from visual.style.palette import MARKS, WASH
 from visual.words import labels
@@ -54,7 +55,7 @@ class Draws:
 
     def __init__(self, run: Run, round: Round, visit: Visit) -> None:
         self.run, self.visit = run, visit
-        self.stages = visit.residuals()
+        self.residuals = residuals(visit)
         self.place = {token: i for i, token in enumerate(visit.ids)}
         self.children = sorted(
             (n for n in round.nodes if n.parent == visit.node), key=lambda n: n.slot
@@ -64,26 +65,22 @@ class Draws:
         self.tested_first = fields.tests_deterministic_first
 
     def rows(self, steps: tuple[Step, ...]) -> list[Row]:
-        rows, stage, probe = [], 0, 0
+        rows: list[Row] = []
+        at = 0  # the first step of the draw
         for group in draws(steps):
             if group[0].rule == "probe":
-                rows.append(self._probe_row(stage, group[0], probe))
-                probe += 1
+                rows.append(self._probe_row(at, group[0]))
             else:
-                rows += self._draw_rows(stage, group)
-            stage += sum(step.verdict == "reject" for step in group)
+                rows += self._draw_rows(self.residuals.stage[at], group)
+            at += len(group)
         if not steps or steps[-1].verdict == "reject":  # not decided to the end
+            stage = sum(step.verdict == "reject" for step in steps)
             title = labels.STAGE_PLAIN.format(law=_law_name(stage))
-            rows.append(Row(stage, title, self._all(stage, {})))
+            rows.append(Row(stage, title, self._all(stage, [])))
         return rows
 
-    def _probe_row(self, stage: int, step: Step, probe: int) -> Row:
-        taken: dict[int, float] = {}
-        if step.verdict == "reject":
-            masses = zip(
-                self.visit.ids, self.stages[stage], self.visit.q_tilde[probe], strict=False
-            )
-            taken = {token: min(r, q) for token, r, q in masses}
+    def _probe_row(self, at: int, step: Step) -> Row:
+        stage, taken = self.residuals.stage[at], self.residuals.taken[at]
         ratio, u = ordered([step.ratio, step.uniform])
         rejected = step.verdict == "reject"
         title = (labels.STAGE_REJECT if rejected else labels.STAGE_ACCEPT).format(
@@ -98,7 +95,7 @@ class Draws:
         return Row(stage, title, self._all(stage, taken, chosen), step.uniform, step.ratio)
 
     def _draw_rows(self, stage: int, group: list[Step]) -> list[Row]:
-        r, last = self.stages[stage], group[-1]
+        r, last = self.residuals.distributions[stage], group[-1]
         head = self.tested_first and self.kind.get(group[0].token) == "deterministic"
         kinds = ("deterministic",) if head else ("deterministic", "filler")
         gone = {s.token for s in group if s.verdict == "reject"}
@@ -145,26 +142,32 @@ class Draws:
         share, *_ = ordered([last.share, last.low, last.high])
         return template.format(law=_law_name(stage), u=share, token=self._name(last.token))
 
-    def _all(self, stage: int, taken: dict[int, float], chosen: int | None = None) -> list[Segment]:
+    def _all(self, stage: int, taken: list[float], chosen: int | None = None) -> list[Segment]:
         """Kept children by slot, other large tokens, the rest; each less what is taken of it."""
-        r, visit = self.stages[stage], self.visit
-        outside = sum(visit.outside_p) + visit.rest
-        scale = r[-1] / outside if outside > 0 else 0.0
-        mass = dict(zip(visit.ids, r, strict=False))
-        mass |= {t: p * scale for t, p in zip(visit.outside_ids, visit.outside_p, strict=True)}
+        mass = self._by_token(self.residuals.distributions[stage])
+        out_of = self._by_token(taken)
         large = sorted((t for t in mass if mass[t] >= LARGE), key=lambda t: -mass[t])
         # a child beyond the recorded support is part of the rest
         shown = [n.token for n in self.children if n.token in mass]
         shown += [t for t in large if t not in self.kind]
         segments = []
         for token in shown:
-            kind, out = self.kind.get(token), taken.get(token, 0.0)
+            kind, out = self.kind.get(token), out_of.get(token, 0.0)
             mark = MARKS[kind] if kind else None
             look = (mark.colour if mark else WASH), mark.letter if mark else ""
             segments += _split(token, mass[token], out, *look, chosen=token == chosen)
         rest = max(0.0, 1 - sum(mass[t] for t in shown))
-        out = sum(taken.values()) - sum(taken.get(t, 0.0) for t in shown)
+        out = sum(taken) - sum(out_of.get(t, 0.0) for t in shown)
         return segments + _split(None, rest, out, WASH, "")
+
+    def _by_token(self, masses: list[float]) -> dict[int, float]:
+        """Return masses by token; those outside the record share the last one as they share p."""
+        visit = self.visit
+        outside = sum(visit.outside_p) + visit.rest
+        scale = masses[-1] / outside if masses and outside > 0 else 0.0
+        found = dict(zip(visit.ids, masses, strict=False))
+        pairs = zip(visit.outside_ids, visit.outside_p, strict=True)
+        return found | {token: p * scale for token, p in pairs}
 
     def _name(self, token: int) -> str:
         return escape(name(self.run, token, 10))

@@ -2,11 +2,11 @@
 
 import csv as csv_format
 import io
-import math
 from collections.abc import Iterator
 from typing import Any
 
-from rheo.trace.schema import Round, Run, Step, Visit
+from rheo.trace.residuals import residuals
+from rheo.trace.schema import Round, Run, Step
 from visual.tree import graph
 from visual.words import labels
 from visual.words.sentences import name
@@ -35,27 +35,9 @@ def rows(run: Run, round: Round, ghosts: bool = False) -> list[dict[str, Any]]:
 
 
 def _verdicts(round: Round) -> Iterator[tuple[Step, float | None]]:
-    """Every step of the walk with the mass that it leaves."""
+    """Yield every step of the walk with the mass that its rejection leaves."""
     for visit in round.visits:
-        yield from zip(visit.steps, _left(visit), strict=True)
-
-
-def _left(visit: Visit) -> list[float | None]:
-    """Of each rejected step the mass of what is left, before it is stretched to 1."""
-    stages, place = iter(visit.residuals()), {t: i for i, t in enumerate(visit.ids)}
-    law, probe, left = next(stages), 0, []
-    for step in visit.steps:
-        q = (*visit.q_tilde[probe], 0.0) if step.rule == "probe" else ()
-        probe += step.rule == "probe"
-        if step.verdict != "reject":
-            left.append(None)
-            continue
-        if step.rule == "probe":
-            left.append(math.fsum(max(0.0, a - b) for a, b in zip(law, q, strict=True)))
-        else:
-            left.append(1 - law[place[step.token]] if step.token in place else 1 - step.p)
-        law = next(stages)
-    return left
+        yield from zip(visit.steps, residuals(visit).left, strict=True)
 
 
 def _test(step: Step, left: float | None) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """The frames of a round: what a reader sees, hears and may guess at each step of the stepper."""
 
+import math
 from typing import Any
 
+from rheo.trace.residuals import residuals
 from rheo.trace.schema import Round, Run, Step, Visit
 from visual.round import bars, cards, residual
 from visual.tree import reveal
@@ -24,10 +26,11 @@ def of(run: Run, round: Round) -> list[dict[str, Any]]:
     said, emitted = iter(sentences.sentences(run, round)), 0
     for visit in round.visits:
         shown = cards.of_visit(run, round, visit), residual.revealed(run, round, visit)
+        left = residuals(visit).left
         for at, (card, rows) in enumerate(zip(*shown, strict=True)):
             emitted += visit.steps[at].verdict != "reject"
             known = min(emitted, len(round.emitted))
-            sentence = next(said).removesuffix(".") + _after(run, round, visit, at, emitted)
+            sentence = next(said).removesuffix(".") + _after(run, round, visit, at, emitted, left)
             frames.append(
                 _frame("verdict", visit.node, sentence)
                 | {"card": card, "ask": _ask(run, visit, at), "rows": rows, "emitted": known}
@@ -90,7 +93,9 @@ def _count(count: int, noun: str) -> str:
     return one if count == 1 else more.format(count=count)
 
 
-def _after(run: Run, round: Round, visit: Visit, at: int, emitted: int) -> str:
+def _after(
+    run: Run, round: Round, visit: Visit, at: int, emitted: int, left: list[float | None]
+) -> str:
     """How a verdict's sentence ends: where the walk goes on, or what a rejection leaves."""
     step = visit.steps[at]
     if step.verdict == "accept":
@@ -100,7 +105,7 @@ def _after(run: Run, round: Round, visit: Visit, at: int, emitted: int) -> str:
         return (verdicts.GOES_ON_LEAF if leaf else verdicts.GOES_ON).format(
             token=word(run, step.token)
         )
-    mass = _left(visit, at)
+    mass = _left(visit, at, left)
     if not mass:
         return "."
     whole = step.rule == "sibling" or not any(s.verdict == "reject" for s in visit.steps[:at])
@@ -108,14 +113,15 @@ def _after(run: Run, round: Round, visit: Visit, at: int, emitted: int) -> str:
     return verdicts.LEFT.format(mass=cards.amount(mass), law=law)
 
 
-def _left(visit: Visit, at: int) -> float:
+def _left(visit: Visit, at: int, left: list[float | None]) -> float:
     """The mass left by a rejection that changes the law of the next draw; 0 for the others."""
     step, later = visit.steps[at], visit.steps[at + 1 :]
     if step.verdict != "reject":
         return 0.0
     if step.rule == "probe":
-        return cards.left(visit, at)
-    return 1 - step.high if later and later[0].rule == "probe" else 0.0  # the head was missed
+        return left[at] or 0.0
+    missed = later and later[0].rule == "probe"  # all children tested first, up to this one
+    return math.prod(x or 0.0 for x in left[: at + 1]) if missed else 0.0
 
 
 def _ask(run: Run, visit: Visit, at: int) -> dict[str, str] | None:

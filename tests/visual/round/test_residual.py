@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from rheo.trace.residuals import residuals
 from tests.visual import by_hand, sample
 from tests.visual.plotted import plain
 from visual.round import residual
@@ -73,7 +74,7 @@ def test_the_head_of_rrsw_comes_first():
 
 @pytest.mark.parametrize(("run", "r", "visit"), VISITS)
 def test_every_bar_is_a_law(run, r, visit):
-    stages = visit.residuals()
+    stages = residuals(visit).distributions
     for row in bars(residual.strip(run, r, visit.node)):
         assert math.fsum(s["width"] for s in row["segments"]) == pytest.approx(1)
         at = 0.0
@@ -91,7 +92,7 @@ def test_every_bar_is_a_law(run, r, visit):
 
 @pytest.mark.parametrize(("run", "r", "visit"), VISITS)
 def test_what_a_probe_leaves_is_the_next_bar(run, r, visit):
-    stages = visit.residuals()
+    stages = residuals(visit).distributions
     if visit.steps[0].rule != "probe" or visit.steps[0].verdict != "reject":
         return
     row = bars(residual.strip(run, r, visit.node, upto=1))[0]

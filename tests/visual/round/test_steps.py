@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from rheo.trace.residuals import residuals
 from tests.visual import by_hand, sample
 from tests.visual.played import every
 from tests.visual.plotted import plain
@@ -304,7 +305,9 @@ def check_rows(run, round):
         whole = titles(residual.strip(run, round, visit.node))
         rows, last = frame["rows"], at == len(visit.steps) - 1
         assert 0 <= rows <= len(whole) and (rows == len(whole) or not last)
-        if len(visit.residuals()) < residual.RESIDUAL_ROWS:  # else rows in the middle are left out
+        if (
+            len(residuals(visit).distributions) < residual.RESIDUAL_ROWS
+        ):  # else rows in the middle are left out
             so_far = titles(residual.strip(run, round, visit.node, upto=at + 1))
             assert whole[:rows] == so_far[:rows]
             assert last or whole[rows] != (so_far[rows:] or [None])[0]
