@@ -1,4 +1,4 @@
-"""What a server is told by its environment: read and checked once, shown as one table.
+"""The settings of a server, from its environment: read and checked once, shown as one table.
 
 Every value has its default here and is refused here, in one sentence, if it makes no sense: the
 page then does not open at all (exit code 2), for a server that guesses what its owner meant is
@@ -8,129 +8,163 @@ memory) is found out when the pair is loaded, behind the open page.
 
 import os
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import Field, dataclass, field, fields
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from rheo.errors import RheoError
 from rheo.models.hub.catalogue import DEFAULT, PAIRS
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 SPACE_FRAMES = "https://huggingface.co https://*.hf.space"
+_DEFAULT_FRAMES = SPACE_FRAMES if os.environ.get("SPACE_ID") else "none"
+_ORIGIN = r"https?://[\w.*:-]+"
 _LONGEST = 200  # characters of a value
 
 
-def _whole(low: int, high: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if re.fullmatch(r"[0-9]{1,9}", text) and low <= int(text) <= high:
-            return int(text)
+def _whole(low: int, high: int) -> BeforeValidator:
+    """Take a whole number in ASCII digits."""
+
+    def check(value: object) -> int:
+        if re.fullmatch(r"[0-9]{1,9}", str(value)) and low <= int(str(value)) <= high:
+            return int(str(value))
         raise ValueError(f"a whole number from {low} to {high}")
 
-    return parse
+    return BeforeValidator(check)
 
 
-def _like(pattern: str, what: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if re.fullmatch(pattern, text):
-            return text
+def _like(pattern: str, what: str) -> BeforeValidator:
+    """Take a text that a regular expression matches as a whole."""
+
+    def check(value: object) -> str:
+        if re.fullmatch(pattern, str(value)):
+            return str(value)
         raise ValueError(what)
 
-    return parse
+    return BeforeValidator(check)
 
 
-def _pair(text: str) -> str:
-    if text not in PAIRS:
-        raise ValueError(f"one of {', '.join(PAIRS)}")
-    return text
-
-
-def _pairs(text: str) -> tuple[str, ...]:
-    names = tuple(PAIRS) if text == "all" else tuple(name.strip() for name in text.split(","))
+def _pairs(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    names = tuple(PAIRS) if value == "all" else tuple(name.strip() for name in value.split(","))
     if not all(name in PAIRS for name in names):
         raise ValueError(f"all, or some of {', '.join(PAIRS)} with commas between")
     return names
 
 
-def _folder(text: str) -> Path:
-    folder = Path(text).expanduser()
+def _folder(value: object) -> Path:
+    folder = Path(str(value)).expanduser()
     if folder.exists() and not folder.is_dir():
         raise ValueError("a folder")
     return folder
 
 
-def _set(default: Any, variable: str, shown: str, text: str, parse: Callable[[str], Any]) -> Any:
-    about = {"variable": variable, "shown": shown, "text": text, "parse": parse}
-    return field(default=default, metadata=about)
+def _set(default: object, variable: str, shown: str, text: str) -> Any:
+    """Return a setting's field: its variable, the default as it is shown, and its meaning."""
+    about: dict[str, Any] = {"variable": variable, "shown": shown}
+    return Field(default, description=text, json_schema_extra=about)
 
 
-_HOST = _like(r"[\w.:-]+", "a host name or an address")
-_ROOT = _like(r"/[\w./-]*|https?://[\w.:/-]+", "a path such as /rheo or a whole URL")
-_DEVICE = _like(r"auto|cpu|mps|cuda(:\d)?", "auto, cpu, mps, cuda or cuda:N")
-_DTYPE = _like("|".join(DTYPES), f"one of {', '.join(DTYPES)}")
-_ORIGIN = r"https?://[\w.*:-]+"
-_FRAMES = _like(rf"none|{_ORIGIN}( {_ORIGIN})*", "none, or origins with spaces between")
-_DEFAULT_FRAMES = SPACE_FRAMES if os.environ.get("SPACE_ID") else "none"
+_Pair = Annotated[str, _like("|".join(map(re.escape, PAIRS)), f"one of {', '.join(PAIRS)}")]
+_Pairs = Annotated[tuple[str, ...], BeforeValidator(_pairs)]
+_Device = Annotated[str, _like(r"auto|cpu|mps|cuda(:\d)?", "auto, cpu, mps, cuda or cuda:N")]
+_Dtype = Annotated[str, _like("|".join(DTYPES), f"one of {', '.join(DTYPES)}")]
+_Folder = Annotated[Path, BeforeValidator(_folder)]
+_Host = Annotated[str, _like(r"[\w.:-]+", "a host name or an address")]
+_Root = Annotated[
+    str, _like(r"/[\w./-]*|https?://[\w.:/-]+", "a path such as /rheo or a whole URL")
+]
+_Frames = Annotated[
+    str, _like(rf"none|{_ORIGIN}( {_ORIGIN})*", "none, or origins with spaces between")
+]
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(BaseModel):
     """What the page is served with; `configure` makes the one in force, `current` returns it."""
 
-    pair: str = _set(DEFAULT, "RHEO_PAIR", DEFAULT, "the pair that is loaded at start", _pair)
-    pairs: tuple[str, ...] = _set(
-        tuple(PAIRS), "RHEO_PAIRS", "all", "the pairs that a visitor may choose, by name", _pairs
-    )
-    device: str = _set("auto", "RHEO_DEVICE", "auto", "`cpu`, `cuda`, `cuda:N`, `mps`", _DEVICE)
-    dtype: str = _set("auto", "RHEO_DTYPE", "auto", "`float32`, `bfloat16`, `float16`", _DTYPE)
-    home: Path | None = _set(  # noqa: RUF009
-        None, "RHEO_HOME", "the cache folder", "where converted weights are kept", _folder
-    )
-    prompt_tokens: int = _set(
-        1024, "RHEO_MAX_PROMPT_TOKENS", "1024", "longest prompt in tokens", _whole(1, 65536)
-    )
-    new_tokens: int = _set(
-        256, "RHEO_MAX_NEW_TOKENS", "256", "most new tokens of a run", _whole(1, 65536)
-    )
-    R: int = _set(128, "RHEO_MAX_R", "128", "largest tree", _whole(4, 512))
-    depth: int = _set(12, "RHEO_MAX_DEPTH", "12", "deepest tree", _whole(1, 32))
-    queue: int = _set(
-        16, "RHEO_QUEUE", "16", "visitors that may wait for the model; others are refused",
-        _whole(1, 64),
-    )  # fmt: skip
-    seconds: int = _set(300, "RHEO_SECONDS", "300", "longest run in seconds", _whole(5, 3600))
-    host: str | None = _set(None, "RHEO_HOST", "this machine only", "address to serve at", _HOST)
-    port: int | None = _set(
-        None, "RHEO_PORT", "first free from 7860", "port to serve at", _whole(1, 65535)
-    )
-    root_path: str | None = _set(
-        None, "RHEO_ROOT_PATH", "/", "the path that a proxy in front cuts off", _ROOT
-    )
-    rate: int = _set(
-        1200, "RHEO_RATE", "1200", "requests a minute from one address, files not counted; 0: any",
-        _whole(0, 1_000_000),
-    )  # fmt: skip
-    body_kb: int = _set(
-        2048, "RHEO_MAX_BODY_KB", "2048", "largest request in kB", _whole(16, 65536)
-    )
-    proxies: int = _set(
-        0, "RHEO_PROXIES", "0",
-        "proxies in front whose X-Forwarded-For is believed; 0 believes none", _whole(0, 9),
-    )  # fmt: skip
-    frames: str = _set(
-        _DEFAULT_FRAMES, "RHEO_FRAMES", "none; on a Space: Hugging Face",
-        "origins that may show the page in a frame", _FRAMES,
-    )  # fmt: skip
+    model_config = ConfigDict(frozen=True)
 
-    def __post_init__(self) -> None:
+    pair: _Pair = _set(DEFAULT, "RHEO_PAIR", DEFAULT, "the pair that is loaded at start")
+    pairs: _Pairs = _set(
+        tuple(PAIRS), "RHEO_PAIRS", "all", "the pairs that a visitor may choose, by name"
+    )
+    device: _Device = _set("auto", "RHEO_DEVICE", "auto", "`cpu`, `cuda`, `cuda:N`, `mps`")
+    dtype: _Dtype = _set("auto", "RHEO_DTYPE", "auto", "`float32`, `bfloat16`, `float16`")
+    home: _Folder | None = _set(
+        None, "RHEO_HOME", "the cache folder", "where converted weights are kept"
+    )
+    prompt_tokens: Annotated[int, _whole(1, 65536)] = _set(
+        1024, "RHEO_MAX_PROMPT_TOKENS", "1024", "longest prompt in tokens"
+    )
+    new_tokens: Annotated[int, _whole(1, 65536)] = _set(
+        256, "RHEO_MAX_NEW_TOKENS", "256", "most new tokens of a run"
+    )
+    R: Annotated[int, _whole(4, 512)] = _set(128, "RHEO_MAX_R", "128", "largest tree")
+    depth: Annotated[int, _whole(1, 32)] = _set(12, "RHEO_MAX_DEPTH", "12", "deepest tree")
+    queue: Annotated[int, _whole(1, 64)] = _set(
+        16, "RHEO_QUEUE", "16", "visitors that may wait for the model; others are refused"
+    )
+    seconds: Annotated[int, _whole(5, 3600)] = _set(
+        300, "RHEO_SECONDS", "300", "longest run in seconds"
+    )
+    host: _Host | None = _set(None, "RHEO_HOST", "this machine only", "address to serve at")
+    port: Annotated[int, _whole(1, 65535)] | None = _set(
+        None, "RHEO_PORT", "first free from 7860", "port to serve at"
+    )
+    root_path: _Root | None = _set(
+        None, "RHEO_ROOT_PATH", "/", "the path that a proxy in front cuts off"
+    )
+    rate: Annotated[int, _whole(0, 1_000_000)] = _set(
+        1200, "RHEO_RATE", "1200", "requests a minute from one address, files not counted; 0: any"
+    )
+    body_kb: Annotated[int, _whole(16, 65536)] = _set(
+        2048, "RHEO_MAX_BODY_KB", "2048", "largest request in kB"
+    )
+    proxies: Annotated[int, _whole(0, 9)] = _set(
+        0,
+        "RHEO_PROXIES",
+        "0",
+        "proxies in front whose X-Forwarded-For is believed; 0 believes none",
+    )
+    frames: _Frames = _set(
+        _DEFAULT_FRAMES,
+        "RHEO_FRAMES",
+        "none; on a Space: Hugging Face",
+        "origins that may show the page in a frame",
+    )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _readable(cls, value: object) -> object:
+        if isinstance(value, str) and (len(value) > _LONGEST or not value.isprintable()):
+            raise ValueError("short and printable")
+        return value
+
+    @model_validator(mode="after")
+    def _offered(self) -> "Settings":
         if self.pair not in self.pairs:
             raise RheoError(
                 f"RHEO_PAIR is {self.pair}, which RHEO_PAIRS does not offer: name it there too."
             )
+        return self
 
 
 def read(environ: Mapping[str, str], **arguments: str | None) -> Settings:
-    """Settings from environment variables; `arguments` (by field, None: not given) come first.
+    """Return the settings of environment variables; `arguments`, by field, come first.
+
+    Args:
+        arguments: what was typed; None where it was not given.
 
     Raises:
         RheoError: the first value that makes no sense.
@@ -143,29 +177,26 @@ def read(environ: Mapping[str, str], **arguments: str | None) -> Settings:
     rheo.errors.RheoError: RHEO_MAX_R must be a whole number from 4 to 512, not 'many'.
     """
     values: dict[str, Any] = {}
-    for f in fields(Settings):
-        given = arguments.get(f.name)
-        name = f.metadata["variable"] if given is None else f"--{f.name.replace('_', '-')}"
-        text = environ.get(f.metadata["variable"], "").strip() if given is None else str(given)
+    names: dict[str, str] = {}  # of each field, as its value was given
+    for field, variable, *_ in _rows():
+        given = arguments.get(field)
+        names[field] = variable if given is None else f"--{field.replace('_', '-')}"
+        text = environ.get(variable, "").strip() if given is None else str(given)
         if text or given is not None:
-            values[f.name] = _value(f, name, text)
-    return Settings(**values)
-
-
-def _value(f: Field, name: str, text: str) -> Any:
+            values[field] = text
     try:
-        if len(text) > _LONGEST or not text.isprintable():
-            raise ValueError("short and printable")
-        return f.metadata["parse"](text)
-    except ValueError as error:
-        raise RheoError(f"{name} must be {error}, not {text[:40]!r}.") from None
+        return Settings(**values)
+    except ValidationError as wrong:
+        first = wrong.errors(include_url=False)[0]
+        field, why = str(first["loc"][0]), first["ctx"]["error"]
+        raise RheoError(f"{names[field]} must be {why}, not {values[field][:40]!r}.") from None
 
 
 _current: Settings | None = None
 
 
 def current() -> Settings:
-    """The settings in force; read from this process's environment if nobody has yet."""
+    """Return the settings in force; they are read from the environment if nobody has yet."""
     return _current or configure()
 
 
@@ -176,22 +207,36 @@ def configure(**arguments: str | None) -> Settings:
     return _current
 
 
+def _rows() -> list[tuple[str, str, str, str]]:
+    """Return (field, variable, default as it is shown, meaning) of every setting."""
+    rows = []
+    for name, field in Settings.model_fields.items():
+        about = field.json_schema_extra
+        assert isinstance(about, dict)
+        rows.append((name, str(about["variable"]), str(about["shown"]), field.description or ""))
+    return rows
+
+
+def variables() -> list[str]:
+    """Return the name of every setting's environment variable."""
+    return [variable for _, variable, *_ in _rows()]
+
+
 def table() -> str:
-    """All settings as a Markdown table, for the README.
+    """Return all settings as a Markdown table, for the README.
 
     >>> print(table().splitlines()[2])
     | `RHEO_PAIR` | smollm2-135m | the pair that is loaded at start |
     """
     rows = ["| Variable | Default | Meaning |", "|---|---|---|"]
-    rows += ["| `{variable}` | {shown} | {text} |".format(**f.metadata) for f in fields(Settings)]
+    rows += [f"| `{variable}` | {shown} | {text} |" for _, variable, shown, text in _rows()]
     return "\n".join(rows)
 
 
 def listing() -> str:
-    """The same for a terminal, as `app.py --help` prints it."""
-    width = max(len(f.metadata["variable"]) for f in fields(Settings))
+    """Return the same for a terminal, as `app.py --help` prints it."""
+    width = max(map(len, variables()))
     return "\n".join(
-        f"  {f.metadata['variable']:{width}}  {f.metadata['text'].replace('`', '')} "
-        f"(default: {f.metadata['shown']})"
-        for f in fields(Settings)
+        f"  {variable:{width}}  {text.replace('`', '')} (default: {shown})"
+        for _, variable, shown, text in _rows()
     )
