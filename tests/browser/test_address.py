@@ -21,7 +21,7 @@ WANTED = {
 }  # fmt: skip
 
 
-SETTINGS = WANTED.keys() & url_state.SETTINGS.keys()
+SETTINGS = WANTED.keys() & set(url_state.SETTINGS)
 
 
 def place(page):

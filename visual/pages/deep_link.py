@@ -57,8 +57,8 @@ def answer(query: str) -> list[Any]:
 
 def _shipped(values: dict[str, Any], said: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the viewer gets of a run of the gallery, and that run's own settings."""
-    name = values.get("trace", url_state.RECORDED_FIELDS)
-    if name in (url_state.LIVE, url_state.RECORDED_FIELDS):
+    name = values.get("trace", run_store.RECORDED)
+    if name in (url_state.LIVE, run_store.RECORDED):
         return {}, {}
     key = f"{run_store.GALLERY}{name}"
     run = run_store.find({}, key)

@@ -1,18 +1,21 @@
-"""The address carries the state: a query string is read into values, and written from them.
+"""The state of the page in its address: a query string is read into values, and written from them.
 
 What a link says comes from anywhere, so every value is checked by itself; a bad one is left out
 with one sentence that names it, and the others are used. The sentences quote the link: escape them.
 """
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlencode
+
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from rheo.errors import RheoError
 from rheo.exact import scenarios
 from rheo.params import STRATEGIES, DecodeParams
 from visual.runtime.run_settings import SLIDER_RANGES
+from visual.runtime.run_store import RECORDED
 from visual.server import limits
 from visual.server.settings import current
 from visual.words import labels, links
@@ -21,107 +24,109 @@ _LONGEST, _MOST = 16_000, 64  # characters and parts of a query that is looked a
 LINKED_PROMPT = 3_000  # characters of a prompt in a link
 SEEDS = 2**53 - 1  # what a browser can count to
 PLACES = 9_999  # rounds of a run, steps of a round
-_DIGITS, DECIMAL = re.compile(r"[0-9]{1,16}"), re.compile(r"[0-9]{1,6}(\.[0-9]{1,4})?")
-NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
-LIVE, RECORDED_FIELDS = "live", "recorded"  # traces: the run to come, the run the page opens with
+_DIGITS, _DECIMAL = r"[0-9]{1,16}", r"[0-9]{1,6}(\.[0-9]{1,4})?"
+_NAME = r"[a-z0-9][a-z0-9._-]{0,39}"
+LIVE = "live"  # the trace of the run to come
 TABS = ("draw", "plan", "cheat", "dial", "honest")
 _RULES = ("rheo", "rheo-rrsw", "topk")
 
-Read = Callable[[str], Any]  # the value of a text; raises ValueError with the reason why not
+
+def _whole(text: str, low: float, high: float) -> int:
+    if not re.fullmatch(_DIGITS, text) or not low <= int(text) <= high:
+        raise ValueError(links.WHY_WHOLE.format(low=int(low), high=int(high)))
+    return int(text)
 
 
-def whole(low: int, high: int) -> Read:
-    """A whole number in ASCII digits."""
-
-    def read(text: str) -> int:
-        if not _DIGITS.fullmatch(text) or not low <= int(text) <= high:
-            raise ValueError(links.WHY_WHOLE.format(low=low, high=high))
-        return int(text)
-
-    return read
+def _real(text: str, low: float, high: float) -> float:
+    if not re.fullmatch(_DECIMAL, text) or not low <= float(text) <= high:
+        raise ValueError(links.WHY_REAL.format(low=low, high=high))
+    return float(text)
 
 
-def real(low: float, high: float) -> Read:
-    """A decimal number without sign or exponent."""
-
-    def read(text: str) -> float:
-        if not DECIMAL.fullmatch(text) or not low <= float(text) <= high:
-            raise ValueError(links.WHY_REAL.format(low=low, high=high))
-        return float(text)
-
-    return read
+def _one_of(text: str, names: Iterable[str]) -> str:
+    if text not in (known := tuple(names)):
+        raise ValueError(links.WHY_CHOICE.format(names=", ".join(known)))
+    return text
 
 
-def choice(names: tuple[str, ...]) -> Read:
-    """One of some names."""
-
-    def read(text: str) -> str:
-        if text not in names:
-            raise ValueError(links.WHY_CHOICE.format(names=", ".join(names)))
-        return text
-
-    return read
+def _name(text: str) -> str:
+    """Return what looks like a name; whether it is one is for others to know."""
+    if not re.fullmatch(_NAME, text):
+        raise ValueError(links.WHY_NAME)
+    return text
 
 
-def named(why: str) -> Read:
-    """Something that looks like a name; whether it is one is for others to know."""
-
-    def read(text: str) -> str:
-        if not NAME.fullmatch(text):
-            raise ValueError(why)
-        return text
-
-    return read
+def _between(low: int, high: int) -> BeforeValidator:
+    """Take a whole number in ASCII digits."""
+    return BeforeValidator(lambda text: _whole(text, low, high))
 
 
-def flag(text: str) -> bool:
-    """1 or 0."""
-    return bool(whole(0, 1)(text))
+def _choice(names: Iterable[str]) -> BeforeValidator:
+    return BeforeValidator(lambda text: _one_of(text, names))
 
 
-def _slider(name: str) -> Read:
-    """A number that the control of this name can stand at, on this server."""
+def _slider(name: str) -> BeforeValidator:
+    """Take a number that the control of this name can stand at, on this server."""
+    read = _real if name == "T" else _whole
 
-    def read(text: str) -> float:
-        low, high = SLIDER_RANGES[name][0], min(SLIDER_RANGES[name][1], limits.highest(name))
-        return real(low, high)(text) if name == "T" else whole(int(low), int(high))(text)
+    def check(text: str) -> float:
+        low, high, _ = SLIDER_RANGES[name]
+        return read(text, low, min(high, limits.highest(name)))
 
-    return read
-
-
-def _pair(text: str) -> str:
-    return choice(current().pairs)(text)
+    return BeforeValidator(check)
 
 
-SETTINGS: dict[str, Read] = {  # of a run, in the order of a link
-    "pair": _pair,
-    "prompt": str,
-    "strategy": choice(STRATEGIES),
-    **{name: _slider(name) for name in ("m", "K", "R", "depth", "T", "S")},
-    "seed": whole(0, SEEDS),
-    **{name: _slider(name) for name in ("probes", "max_new_tokens")},
-}
-PLACE: dict[str, Read] = {  # where in which run; rounds and steps count from 1
-    "trace": named(links.WHY_NAME),
-    "round": whole(1, PLACES),
-    "step": whole(1, PLACES),
-    "guess": flag,
-}
-_DILEMMA: dict[str, Read] = {  # the other page's own
-    "scenario": choice(tuple(scenarios.names("node"))),
-    "tab": choice(TABS),
-    "rule": choice(_RULES),
-    "m": whole(0, 63),
-    "K": whole(1, 64),
-    "T": real(0.0, 2.0),
-    "seed": whole(0, 1_000_000),
-}
-_PAGES: dict[str, dict[str, Read]] = {
-    "playground": {**SETTINGS, **PLACE},
-    "dilemma": _DILEMMA,
-}
-EVERYWHERE: dict[str, Read] = {"present": flag}
-LOCKABLE = tuple(SETTINGS)
+_Flag = Annotated[bool, BeforeValidator(lambda text: bool(_whole(text, 0, 1)))]
+
+
+class LinkedSettings(BaseModel):
+    """The settings of a run, in the order of a link. A field that a link lacks is not set."""
+
+    pair: Annotated[str, BeforeValidator(lambda text: _one_of(text, current().pairs))] = ""
+    prompt: str = ""
+    strategy: Annotated[str, _choice(STRATEGIES)] = ""
+    m: Annotated[int, _slider("m")] = 0
+    K: Annotated[int, _slider("K")] = 0
+    R: Annotated[int, _slider("R")] = 0
+    depth: Annotated[int, _slider("depth")] = 0
+    T: Annotated[float, _slider("T")] = 0.0
+    S: Annotated[int, _slider("S")] = 0
+    seed: Annotated[int, _between(0, SEEDS)] = 0
+    probes: Annotated[int, _slider("probes")] = 0
+    max_new_tokens: Annotated[int, _slider("max_new_tokens")] = 0
+
+
+class PlaygroundLink(LinkedSettings):
+    """Settings, and the place in which run; rounds and steps count from 1."""
+
+    trace: Annotated[str, BeforeValidator(_name)] = ""
+    round: Annotated[int, _between(1, PLACES)] = 0
+    step: Annotated[int, _between(1, PLACES)] = 0
+    guess: _Flag = False
+    present: _Flag = False
+
+
+class DilemmaLink(BaseModel):
+    """The other page's own."""
+
+    scenario: Annotated[str, _choice(scenarios.names("node"))] = ""
+    tab: Annotated[str, _choice(TABS)] = ""
+    rule: Annotated[str, _choice(_RULES)] = ""
+    m: Annotated[int, _between(0, 63)] = 0
+    K: Annotated[int, _between(1, 64)] = 0
+    T: Annotated[float, BeforeValidator(lambda text: _real(text, 0.0, 2.0))] = 0.0
+    seed: Annotated[int, _between(0, 1_000_000)] = 0
+    present: _Flag = False
+
+
+_PAGES: dict[str, type[BaseModel]] = {"playground": PlaygroundLink, "dilemma": DilemmaLink}
+SETTINGS = LOCKABLE = tuple(LinkedSettings.model_fields)
+
+
+class _Page(BaseModel):
+    """Which page a link is about."""
+
+    page: Annotated[str, _choice(_PAGES)] = Field(default="playground")
 
 
 def defaults() -> dict[str, Any]:
@@ -147,8 +152,8 @@ def parse(query: str) -> tuple[dict[str, Any], list[str]]:
     said: list[str] = []
     parts = _parts(query, said)
     values: dict[str, Any] = {"page": "playground"}
-    _read(parts, {"page": choice(tuple(_PAGES))}, values, said)
-    _read(parts, {**_PAGES[values["page"]], **EVERYWHERE}, values, said)
+    values |= _read(parts, _Page, said)
+    values |= _read(parts, _PAGES[values["page"]], said)
     if "lock" in parts:
         values["lock"] = _locked(parts["lock"], said)
     if len(values.get("prompt", "")) > LINKED_PROMPT:
@@ -162,7 +167,7 @@ def parse(query: str) -> tuple[dict[str, Any], list[str]]:
 
 def inferred(values: Mapping[str, Any]) -> str:
     """The run that a link without `trace` is about: settings mean one that is still to be run."""
-    return LIVE if values.keys() & SETTINGS.keys() else RECORDED_FIELDS
+    return LIVE if values.keys() & set(SETTINGS) else RECORDED
 
 
 def _parts(query: str, said: list[str]) -> dict[str, str]:
@@ -178,15 +183,16 @@ def _parts(query: str, said: list[str]) -> dict[str, str]:
     return dict(reversed(pairs))
 
 
-def _read(
-    parts: Mapping[str, str], fields: Mapping[str, Read], values: dict[str, Any], said: list[str]
-) -> None:
-    for name, read in fields.items():
-        if name in parts:
-            try:
-                values[name] = read(parts[name])
-            except ValueError as why:
-                said.append(ignored(name, parts[name], str(why)))
+def _read(parts: Mapping[str, str], model: type[BaseModel], said: list[str]) -> dict[str, Any]:
+    """Return the fields of a model that the parts set well; the others are told in `said`."""
+    known = {name: parts[name] for name in model.model_fields if name in parts}
+    try:
+        return model(**known).model_dump(exclude_unset=True)
+    except ValidationError as wrong:
+        for error in wrong.errors(include_url=False):
+            name = str(error["loc"][0])
+            said.append(ignored(name, known.pop(name), str(error["ctx"]["error"])))
+    return model(**known).model_dump(exclude_unset=True)
 
 
 def ignored(name: str, value: Any, why: str) -> str:
@@ -229,7 +235,8 @@ def format(values: Mapping[str, Any]) -> str:
     'm=2&round=3&lock=m,R'
     """
     page = values.get("page", "playground")
-    kept = {name: values[name] for name in _PAGES[page] if name in values}
+    fields = [name for name in _PAGES[page].model_fields if name != "present"]
+    kept = {name: values[name] for name in fields if name in values}
     if page == "playground":
         usual = defaults()
         kept = {name: v for name, v in kept.items() if name not in usual or v != usual[name]}
@@ -237,7 +244,8 @@ def format(values: Mapping[str, Any]) -> str:
             del kept["trace"]
     if page != "playground":
         kept = {"page": page, **kept}
-    kept |= {name: values[name] for name in EVERYWHERE if values.get(name)}
+    if values.get("present"):
+        kept["present"] = True
     if values.get("lock"):
         kept["lock"] = ",".join(values["lock"])
     return urlencode({name: _text(value) for name, value in kept.items()}, safe=",")
@@ -250,7 +258,7 @@ def _text(value: Any) -> str:
 
 
 def common() -> dict[str, Any]:
-    """What the browser needs to write links of its own; `format` is the law."""
+    """What the browser needs to write links of its own; `format` decides."""
     return {
         "defaults": defaults(),
         "limit": LINKED_PROMPT,

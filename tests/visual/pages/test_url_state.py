@@ -105,7 +105,7 @@ def test_the_other_page_has_settings_of_its_own():
 
 
 def test_a_link_without_a_trace_is_about_the_run_to_come_if_it_has_settings():
-    assert url_state.parse("round=2")[0]["trace"] == url_state.RECORDED_FIELDS
+    assert url_state.parse("round=2")[0]["trace"] == run_store.RECORDED
     assert url_state.parse("round=2&m=3")[0]["trace"] == url_state.LIVE
     assert url_state.format({"trace": "live", "m": 3}) == "m=3"
     assert url_state.format({"trace": "recorded", "m": 3}) == "m=3&trace=recorded"
