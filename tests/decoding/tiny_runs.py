@@ -17,8 +17,7 @@ DRAFTING = [name for name, row in TABLE.items() if row.fields.draws_tree]
 
 def tiny_pair() -> tuple:
     """A target and a draft that resembles it: the same weights, a little off."""
-    target = tiny_model(seed=1)
-    draft = tiny_model(seed=1)
+    target, draft = (tiny_model(seed=1, num_hidden_layers=3) for _ in range(2))
     generator = torch.Generator().manual_seed(2)
     with torch.no_grad():
         for weight in draft.parameters():
