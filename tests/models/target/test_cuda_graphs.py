@@ -5,9 +5,9 @@ number of that call baked in, and replays it blindly. So a length or a row's pla
 the tensors shows: the next call would use the former one.
 """
 
-import numpy as np
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
