@@ -96,7 +96,7 @@ def look(
     q = torch.tensor(visit.q, dtype=torch.float64)
     uniforms, sure = _uniforms(round, visit, own, q)
     grown = _slots(q, uniforms, asked)
-    places = {n.slot for n in round.nodes if n.parent == node}
+    places = {child.slot for child in round.children(node)}
     kept = torch.tensor([slot in places for slot in range(asked.K)])
     first = TABLE[own.strategy].policy(asked).m
     children = Children(grown.rank[0], kept, grown.kind[0], first)
@@ -105,7 +105,7 @@ def look(
 
 
 def _stored(round: Round, node: int, own: DecodeParams, asked: DecodeParams) -> Visit:
-    visit = next((v for v in round.visits if v.node == node), None)
+    visit = round.visit_of(node)
     if visit is None:
         raise RheoError("The walk never came to this node: choose one that it visited.")
     if not visit.ids:
@@ -141,7 +141,7 @@ def _uniforms(round: Round, visit: Visit, own: DecodeParams, q: Tensor) -> tuple
     """
     if own.J == 0:
         return torch.zeros(0, dtype=torch.float64), True
-    known = {n.slot: n.token for n in round.nodes if n.parent == visit.node}
+    known = {child.slot: child.token for child in round.children(visit.node)}
     known |= {ghost.slot: ghost.token for ghost in round.nodes[visit.node].ghosts}
     rows = torch.tensor(round.uniforms.probes, dtype=torch.float64).view(-1, own.J)
     drawn = []
@@ -162,7 +162,7 @@ def _rows(round: Round, node: int, K: int) -> range:
     base = 1 + (there.depth - 1) * K
     if there.depth == 1:  # all of the root's children are expanded
         return range(base + there.slot, base + there.slot + 1)
-    level = [i for i, n in enumerate(round.nodes) if n.depth == there.depth and n.expanded]
+    level = [i for i in round.rows_at(there.depth) if round.nodes[i].expanded]
     before = level.index(node)
     return range(base + before, base + K - (len(level) - 1 - before))
 

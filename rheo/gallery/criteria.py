@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rheo.trace.schema import Node, Round, Run, Step, Visit
+from rheo.trace.schema import Round, Run, Step, Visit
 
 WANTED = 0.05  # of p: the target itself would not be surprised by such a token
 INDEX = "index.json"  # of a folder of recorded runs
@@ -52,7 +52,7 @@ def probe_saves(runs: Runs) -> list[Found] | None:
     path = _path(run.rounds[0], visit.node)
     if _ended(runs(1), path) is None or (end := _ended(runs(2), path)) is None:
         return None
-    third = next((n for n in _children(runs(2).rounds[0], end) if n.kind == "probe"), None)
+    third = next((n for n in runs(2).rounds[0].children(end) if n.kind == "probe"), None)
     best = {
         "token": _shown(run, step.token),
         "level": len(path) + 1,
@@ -87,8 +87,8 @@ def naive_prunes(runs: Runs) -> list[Found] | None:
     """naive, rheo, round 1: below the root both drew one probe; only the proxy keeps it."""
     if not (runs(0).rounds and runs(1).rounds):
         return None
-    naive, rheo = runs(0).rounds[0].nodes[0], runs(1).rounds[0].nodes
-    kept = next((n for n in rheo if n.parent == 0 and n.kind == "probe"), None)
+    naive, rheo = runs(0).rounds[0].nodes[0], runs(1).rounds[0]
+    kept = next((n for n in rheo.children(0) if n.kind == "probe"), None)
     lost = next((g for g in naive.ghosts if kept and g.slot == kept.slot), None)
     if lost is None or lost.token != kept.token:
         return None
@@ -164,11 +164,7 @@ def _taken(round: Round) -> Iterator[tuple[Visit, Step]]:
 
 def _path(round: Round, node: int) -> list[int]:
     """The tokens from below the root down to `node`."""
-    tokens = []
-    while node:
-        tokens.append(round.nodes[node].token)
-        node = round.nodes[node].parent
-    return tokens[::-1]
+    return [round.nodes[i].token for i in round.path(node)]
 
 
 def _ended(run: Run, path: list[int]) -> int | None:
@@ -177,12 +173,8 @@ def _ended(run: Run, path: list[int]) -> int | None:
         return None
     round = run.rounds[0]
     node = round.visits[-1].node
-    here = _path(round, node) == path and _children(round, node)
+    here = _path(round, node) == path and not round.is_leaf(node)
     return node if here else None
-
-
-def _children(round: Round, node: int) -> list[Node]:
-    return [child for child in round.nodes if child.parent == node]
 
 
 def _shape(round: Round) -> list[tuple[str, int, int]]:

@@ -149,6 +149,45 @@ class Round:
     uniforms: Uniforms
     counted: int  # tokens that count for tau: accepted + 1, or up to an accepted EOS
 
+    @property
+    def levels(self) -> int:
+        """Return the depth of the deepest kept node; 0 where nothing was drafted."""
+        return max(node.depth for node in self.nodes)
+
+    def rows_at(self, depth: int) -> list[int]:
+        """Return the nodes of one level, in the order of creation."""
+        return [i for i, node in enumerate(self.nodes) if node.depth == depth]
+
+    def rows_below(self, node: int) -> list[int]:
+        """Return the kept children of `node`, by slot, as indices."""
+        rows = [i for i, child in enumerate(self.nodes) if child.parent == node]
+        return sorted(rows, key=lambda i: self.nodes[i].slot)
+
+    def children(self, node: int) -> list[Node]:
+        """Return the kept children of `node`, by slot."""
+        return [self.nodes[i] for i in self.rows_below(node)]
+
+    def is_leaf(self, node: int) -> bool:
+        """Return whether pruning kept no child of `node`."""
+        return all(child.parent != node for child in self.nodes)
+
+    def path(self, node: int) -> list[int]:
+        """Return the nodes from below the root down to `node`; empty for the root."""
+        rows = []
+        while node:
+            rows.append(node)
+            node = self.nodes[node].parent
+        return rows[::-1]
+
+    @property
+    def visited(self) -> dict[int, Visit]:
+        """Return the visits by node, in the order of the walk."""
+        return {visit.node: visit for visit in self.visits}
+
+    def visit_of(self, node: int) -> Visit | None:
+        """Return the walk's visit to `node`; None where it never came."""
+        return next((visit for visit in self.visits if visit.node == node), None)
+
 
 @dataclass(frozen=True, slots=True)
 class Run:

@@ -119,7 +119,7 @@ def _check_visit(r: Round, visit: Visit, where: str) -> None:
     _all([_share(*numbers, visit.rest, visit.mass), len(set(seen)) == len(seen)], at)
     _all([*map(_token, seen), visit.support_size >= len(visit.ids), bool(visit.steps)], at)
     _all(_rest(visit), at)
-    children = {i: n.token for i, n in enumerate(r.nodes) if n.parent == visit.node}
+    children = {i: r.nodes[i].token for i in r.rows_below(visit.node)}
     _all((not whole or token in visit.ids for token in children.values()), at)
     probes = sum(step.rule == "probe" for step in visit.steps)
     tested = {step.token for step in visit.steps if step.rule == "sibling"}

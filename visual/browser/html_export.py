@@ -109,7 +109,7 @@ def _beside(run: Run) -> list[tuple[int, int]]:
     """(round, node) off the walk: children of visited nodes first, they were tested."""
     near, far = [], []
     for at, round in enumerate(run.rounds):
-        visited = {visit.node for visit in round.visits}
+        visited = round.visited
         for node, there in enumerate(round.nodes):
             if node not in visited:
                 (near if there.parent in visited else far).append((at, node))

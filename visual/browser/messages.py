@@ -84,7 +84,7 @@ def slim(drawing: dict[str, Any]) -> dict[str, Any]:
 
 def panel(run: Run, round: Round, node: int) -> dict[str, Any]:
     """Everything about one node: its numbers, its figures, its verdicts in words."""
-    visit = bars.visit_of(round, node)
+    visit = round.visit_of(node)
     figures = [bars.proxy_true(run, round, node)]
     if visit is not None:
         figures += [bars.target_draft(run, round, node), residual.strip(run, round, node)]

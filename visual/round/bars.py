@@ -40,14 +40,10 @@ class Child(NamedTuple):
 
 def children(run: Run, round: Round, node: int) -> list[Child]:
     """The children of `node` by slot, those that pruning dropped included."""
-    found = [
-        Child(n.kind, n.token, n.slot, n.proxy, n.true, True)
-        for n in round.nodes
-        if n.parent == node
-    ]
+    found = [Child(n.kind, n.token, n.slot, n.proxy, n.true, True) for n in round.children(node)]
     for ghost in round.nodes[node].ghosts:
         kind, probe = ghost_kind(run, ghost.slot)
-        true = 1.0 if probe is None else _q_tilde(visit_of(round, node), probe, ghost.token)
+        true = 1.0 if probe is None else _q_tilde(round.visit_of(node), probe, ghost.token)
         found.append(Child(kind, ghost.token, ghost.slot, ghost.proxy, true, False))
     return sorted(found, key=lambda child: child.slot)
 
@@ -59,11 +55,6 @@ def ghost_kind(run: Run, slot: int) -> tuple[str, int | None]:
     if slot < first:
         return "deterministic", None
     return ("probe", slot - first) if slot < first + params.J else ("filler", None)
-
-
-def visit_of(round: Round, node: int) -> Visit | None:
-    """The walk's visit to `node`; None where it never came."""
-    return next((visit for visit in round.visits if visit.node == node), None)
 
 
 def _q_tilde(visit: Visit | None, probe: int, token: int) -> float | None:
@@ -166,7 +157,7 @@ def target_draft(run: Run, round: Round, node: int, probe: int = 0) -> Drawn | N
     rejection leaves: the residual. Without a probe slot the draft is q, at a leaf there is none.
     Traces "overlap", "target", "draft" are stacked; customdata rows are [token id, p, q].
     """
-    visit = visit_of(round, node)
+    visit = round.visit_of(node)
     if visit is None:
         return None
     tilde = probe < len(visit.q_tilde)
@@ -205,7 +196,7 @@ def _pair_row(run: Run, row: int, pair: BarPair, columns: int) -> list[dict]:
 
 def _pairs(round: Round, visit: Visit, q: tuple[float, ...]) -> list[BarPair]:
     """The tokens with the largest p or q, and all others in one row, which is never negative."""
-    kinds = {n.token: n.kind for n in round.nodes if n.parent == visit.node}
+    kinds = {n.token: n.kind for n in round.children(visit.node)}
     known = dict(zip(visit.ids, zip(visit.p, q, strict=True), strict=True))
     known |= {t: (p, 0.0) for t, p in zip(visit.outside_ids, visit.outside_p, strict=True)}
     order = sorted(known, key=lambda token: -max(known[token]))

@@ -51,9 +51,7 @@ class _Cards:
 
     def __init__(self, run: Run, round: Round, visit: Visit) -> None:
         self.run, self.round, self.visit = run, round, visit
-        self.children = sorted(
-            (n for n in round.nodes if n.parent == visit.node), key=lambda n: n.slot
-        )
+        self.children = round.children(visit.node)
         self.kind = {n.token: n.kind for n in self.children}
         self.group = [group for group in draws(visit.steps) for _ in group]  # of each step
         self.residuals = residuals(visit)

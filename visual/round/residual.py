@@ -8,7 +8,6 @@ passed over is taken out too. So every tick stands on what it decided.
 from typing import Any
 
 from rheo.trace.schema import Round, Run, Visit
-from visual.round.bars import visit_of
 from visual.round.residual_rows import Draws, Row, Segment, draws
 from visual.style.palette import FAINT, INK, PAPER, PROBE_COLOUR, WASH
 from visual.style.plotly_base import GLYPH, HIDDEN_AXIS, Drawn, figure, note
@@ -30,7 +29,7 @@ def strip(run: Run, round: Round, node: int, upto: int | None = None) -> Drawn |
     Traces: "law" with the segments (customdata rows are `SEGMENT`), "test" with the ratio of each
     probe, "uniform" with a mark per draw.
     """
-    visit = visit_of(round, node)
+    visit = round.visit_of(node)
     if visit is None:
         return None
     rows = Draws(run, round, visit).rows(visit.steps[:upto])

@@ -57,9 +57,7 @@ class Draws:
         self.run, self.visit = run, visit
         self.residuals = residuals(visit)
         self.place = {token: i for i, token in enumerate(visit.ids)}
-        self.children = sorted(
-            (n for n in round.nodes if n.parent == visit.node), key=lambda n: n.slot
-        )
+        self.children = round.children(visit.node)
         self.kind = {n.token: n.kind for n in self.children}
         fields = strategy_fields(run.params.get("strategy"))
         self.tested_first = fields.tests_deterministic_first

@@ -50,7 +50,7 @@ def _level(run: Run, round: Round, level: int) -> str:
     if level == 0:
         template = verdicts.ROOT_CARD if len(round.nodes) > 1 else verdicts.ROOT_ALONE
         return template.format(token=word(run, round.root))
-    kept = [node for node in round.nodes if node.depth == level]
+    kept = [round.nodes[i] for i in round.rows_at(level)]
     parents = {node.parent for node in kept}
     slots = sum(len(bars.children(run, round, parent)) for parent in parents)
     probes = sum(node.kind == "probe" for node in kept)
@@ -101,10 +101,8 @@ def _after(
     if step.verdict == "accept":
         if emitted == len(round.emitted):
             return verdicts.TEXT_ENDS
-        leaf = all(node.parent != step.child for node in round.nodes)
-        return (verdicts.GOES_ON_LEAF if leaf else verdicts.GOES_ON).format(
-            token=word(run, step.token)
-        )
+        goes_on = verdicts.GOES_ON_LEAF if round.is_leaf(step.child) else verdicts.GOES_ON
+        return goes_on.format(token=word(run, step.token))
     mass = _left(visit, at, left)
     if not mass:
         return "."

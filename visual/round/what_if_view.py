@@ -144,7 +144,7 @@ def _note(round: Round, node: int, run: Run, after: Any) -> str:
     if all(slot.accept is None for slot in after.slots):
         said.append(measures.ALL_PRUNED)
     if after.error >= TOLD:
-        visit = next(v for v in round.visits if v.node == node)
+        visit = round.visited[node]
         known = len(visit.ids) + len(visit.outside_ids)
         error = number(math.ceil(after.error * 1000) / 1000)
         said.append(measures.ERROR.format(known=known, rest=cell(visit.rest), error=error))

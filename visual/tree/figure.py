@@ -12,8 +12,7 @@ import networkx as nx
 from rheo.trace.schema import Round, Run
 from visual.style import palette
 from visual.style.palette import CLEAR, INK, MUTED
-from visual.tree import edges, layout, nodes, reveal
-from visual.tree import graph as graphs
+from visual.tree import edges, graph, layout, nodes, reveal
 from visual.tree.edges import BUS
 from visual.tree.nodes import FADED, GLYPHS
 from visual.tree.reveal import Moments
@@ -50,32 +49,28 @@ def drawing(run: Run, round: Round, ghosts: bool = False) -> dict[str, Any]:
     A trace that does not stand in all frames has the `meta` [from, until): frame numbers of
     `moments`, until None to the end. What stands in the last frame is opaque.
     """
-    graph, when = graphs.of(round, ghosts), reveal.of(round)
-    place = places(graph)
+    shown, when = graph.of(round, ghosts), reveal.of(round)
+    place = places(shown)
     traces = [
-        *edges.traces(graph, place, when),
-        *nodes.traces(graph, place, when, run),
-        *([] if ghosts else _pruned(graph, place, round, when)),
+        *edges.traces(shown, place, when),
+        *nodes.traces(shown, place, when, run),
+        *([] if ghosts else _pruned(shown, place, round, when)),
         _chosen(place[default_node(round)]),
     ]
     return {"data": traces, "layout": _layout(run, round, place)}
 
 
-def places(graph: nx.DiGraph) -> dict[Any, Place]:
-    """(depth, row) of each node of the graph.
+def places(shown: nx.DiGraph) -> dict[Any, Place]:
+    """Return (depth, row) of each node of the graph.
 
     Leaves that the walk never came to stand closer; an only child leaves room for the label of its
     parent, which stands on the same row.
     """
-    order = list(nx.dfs_preorder_nodes(graph, 0))
-    index = {name: i for i, name in enumerate(order)}
-    parents = [-1, *(index[graph.nodes[name]["parent"]] for name in order[1:])]
-    heights = []
-    for name in order:
-        only = name != 0 and graph.out_degree(graph.nodes[name]["parent"]) == 1
-        height = CLOSE if graph.nodes[name]["verdict"] in FADED else 1.0
-        heights.append(height * (ALONE if only else 1.0))
-    return dict(zip(order, layout.place(parents, heights), strict=True))
+    heights = {}
+    for name, node in shown.nodes.items():
+        only = name != 0 and shown.out_degree(node["parent"]) == 1
+        heights[name] = (CLOSE if node["verdict"] in FADED else 1.0) * (ALONE if only else 1.0)
+    return layout.place(shown, 0, heights)
 
 
 def default_node(round: Round) -> int:
@@ -91,21 +86,21 @@ def label(run: Run, round: Round) -> str:
     return labels.TREE_LABEL.format(
         round=round.index + 1,
         nodes=len(round.nodes) - 1,
-        levels=max(node.depth for node in round.nodes),
+        levels=round.levels,
         accepted=round.accepted,
         text=" ".join(sentences.name(run, e.token) for e in round.emitted),
     )
 
 
 def _pruned(
-    graph: nx.DiGraph, place: dict[Any, Place], round: Round, when: Moments
+    shown: nx.DiGraph, place: dict[Any, Place], round: Round, when: Moments
 ) -> list[dict[str, Any]]:
     """A dotted tail under the last kept child, for the siblings that pruning dropped."""
     x: list[float | None] = []
     y: list[float | None] = []
     for parent, node in enumerate(round.nodes):
         if node.ghosts:
-            last = max(place[child][1] for child in graph.successors(parent))
+            last = max(place[child][1] for child in shown.successors(parent))
             x += [place[parent][0] + BUS] * 2 + [None]
             y += [last, last + 0.45, None]
     if when.prune is None:

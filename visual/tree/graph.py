@@ -42,7 +42,7 @@ def of(round: Round, ghosts: bool = False) -> nx.DiGraph:
     return graph
 
 
-def stop(round: Round) -> tuple[Visit, Step] | None:
+def _stop(round: Round) -> tuple[Visit, Step] | None:
     """The visit at which the walk ended and its step that emitted a token, if there is one."""
     if round.visits and round.visits[-1].steps and round.visits[-1].steps[-1].rule == "emit":
         return round.visits[-1], round.visits[-1].steps[-1]
@@ -52,11 +52,9 @@ def stop(round: Round) -> tuple[Visit, Step] | None:
 def _verdicts(round: Round) -> list[str]:
     verdicts = ["unvisited"] * len(round.nodes)
     verdicts[0] = "root"
-    visited = {visit.node for visit in round.visits}
-    for i, node in enumerate(round.nodes):
-        if node.parent in visited:
-            verdicts[i] = "unreached"
     for visit in round.visits:
+        for child in round.rows_below(visit.node):
+            verdicts[child] = "unreached"
         for step in visit.steps:
             if step.child is not None:
                 verdicts[step.child] = step.verdict
@@ -88,14 +86,13 @@ def _add_ghosts(graph: nx.DiGraph, round: Round) -> None:
 
 
 def _add_emitted(graph: nx.DiGraph, round: Round) -> None:
-    ended = stop(round)
+    ended = _stop(round)
     if ended is None:
         return
     visit, step = ended
-    leaf = all(node.parent != visit.node for node in round.nodes)
     graph.add_node(
         "emit",
-        kind="bonus" if leaf else "residual",
+        kind="bonus" if round.is_leaf(visit.node) else "residual",
         token=step.token,
         parent=visit.node,
         slot=len(round.nodes),

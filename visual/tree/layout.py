@@ -1,47 +1,34 @@
 """Where the nodes of a tree go: left to right, each leaf a row, a parent amid its children."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping
+
+import networkx as nx
 
 
 def place(
-    parents: Sequence[int], heights: Sequence[float] | None = None
-) -> list[tuple[int, float]]:
-    """(depth, row) of each node; `parents[i] < i`, and -1 for the one root.
+    tree: nx.DiGraph, root: Hashable, heights: Mapping[Hashable, float] | None = None
+) -> dict[Hashable, tuple[int, float]]:
+    """Return (depth, row) of each node of `tree`, in preorder.
 
-    Siblings keep their order of appearance. Each leaf takes the next row, a parent sits halfway
+    Siblings keep the order of their edges. Each leaf takes the next row, a parent sits halfway
     between its first and its last child; so no two nodes share a place and no edges cross.
 
     Args:
         heights: the height of each node's row, should it be a leaf; 1 by default. A leaf sits in
             the middle of its row, and the first row of height 1 begins at -0.5.
 
-    >>> place([-1, 0, 0, 1, 1])
-    [(0, 1.25), (1, 0.5), (1, 2.0), (2, 0.0), (2, 1.0)]
+    >>> place(nx.DiGraph([("a", "b"), ("a", "c"), ("b", "d"), ("b", "e")]), "a")
+    {'a': (0, 1.25), 'b': (1, 0.5), 'd': (2, 0.0), 'e': (2, 1.0), 'c': (1, 2.0)}
     """
-    children: list[list[int]] = [[] for _ in parents]
-    depth = [0] * len(parents)
-    for i, parent in enumerate(parents):
-        if parent >= 0:
-            children[parent].append(i)
-            depth[i] = depth[parent] + 1
-    row = [0.0] * len(parents)
+    row: dict[Hashable, float] = {}
     top = -0.5
-    for i in reversed(_postorder(children)):
-        if children[i]:
-            row[i] = (row[children[i][0]] + row[children[i][-1]]) / 2
+    for node in nx.dfs_postorder_nodes(tree, root):  # children before parents, leaves downwards
+        children = list(tree.successors(node))
+        if children:
+            row[node] = (row[children[0]] + row[children[-1]]) / 2
         else:
-            height = heights[i] if heights else 1.0
-            row[i] = top + height / 2
+            height = heights[node] if heights else 1.0
+            row[node] = top + height / 2
             top += height
-    return list(zip(depth, row, strict=True))
-
-
-def _postorder(children: list[list[int]]) -> list[int]:
-    """The nodes, each before its descendants and last subtrees first: read backwards, children
-    come before parents and leaves from top to bottom."""
-    order, stack = [], [0] if children else []
-    while stack:
-        i = stack.pop()
-        order.append(i)
-        stack.extend(children[i])
-    return order
+    depth = nx.single_source_shortest_path_length(tree, root)
+    return {node: (depth[node], row[node]) for node in nx.dfs_preorder_nodes(tree, root)}

@@ -5,12 +5,11 @@ then comes one verdict a frame. Without a draft the first verdict stands in fram
 guesses the verdict of frame f, the picture stands half a frame before it.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from rheo.trace.schema import Round, Step, Visit
+from rheo.trace.schema import Round
 
 Span = tuple[float, float | None]  # shown in frames from <= frame < until; None: to the end
 ALWAYS: Span = (0, None)
@@ -59,7 +58,7 @@ def spans(*starts: float) -> list[tuple[int, Span]]:
 
 def of(round: Round) -> Moments:
     """The moments of a round."""
-    levels = max(node.depth for node in round.nodes)
+    levels = round.levels
     first = levels + 2 if levels else 1
     count = sum(len(visit.steps) for visit in round.visits)
     last = first + count - 1
@@ -70,10 +69,3 @@ def of(round: Round) -> Moments:
         at += len(visit.steps)
         entered[visit.node], left[visit.node] = start - 0.5, max(start, at - 1)
     return Moments(levels, entered, left, decided, last)
-
-
-def verdicts(round: Round) -> Iterator[tuple[Visit, int, Step]]:
-    """All steps of the walk: the visit, the step's place in it, the step."""
-    for visit in round.visits:
-        for place, step in enumerate(visit.steps):
-            yield visit, place, step

@@ -186,8 +186,7 @@ def _sibling_sentence(run: Run, step: Step, law: str) -> str:
 def _emit_sentence(run: Run, round: Round, visit: Visit, step: Step, law: str) -> str:
     if all(emission.node is not None for emission in round.emitted):
         return labels.UNSEEN_STEP.format(token=word(run, step.token))
-    leaf = all(node.parent != visit.node for node in round.nodes)
-    template = labels.BONUS_STEP if leaf else labels.EMIT_STEP
+    template = labels.BONUS_STEP if round.is_leaf(visit.node) else labels.EMIT_STEP
     return template.format(token=word(run, step.token), law=labels.LAWS[law], **interval(step))
 
 

@@ -2,11 +2,12 @@
 
 from itertools import combinations, pairwise
 
+import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from visual.tree.layout import place
+from visual.tree import layout
 
 PARENTS = st.lists(st.integers(0, 10**6), max_size=70).map(
     lambda draws: [-1, *(draw % (i + 1) for i, draw in enumerate(draws))]
@@ -19,6 +20,14 @@ def children(parents):
     for child, parent in enumerate(parents[1:], start=1):
         family[parent].append(child)
     return family
+
+
+def place(parents, heights=None):
+    """The places by node of the tree in which node i hangs below parents[i]."""
+    tree = nx.DiGraph([(parent, child) for child, parent in enumerate(parents) if parent >= 0])
+    tree.add_node(0)
+    places = layout.place(tree, 0, heights and dict(enumerate(heights)))
+    return [places[i] for i in range(len(parents))]
 
 
 def crossings(parents, places):
