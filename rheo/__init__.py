@@ -30,7 +30,8 @@ from rheo.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from rheo.decoding.engine import Engine
-    from rheo.exact.audit import Audit, World
+    from rheo.exact.audit import Audit
+    from rheo.exact.worlds import World
     from rheo.trace.schema import Run
 
 
@@ -83,13 +84,14 @@ def audit(world: "World | Mapping[str, Any]", params: DecodeParams | Mapping[str
     Raises:
         RheoError: no such world, or one with too many combinations of probe draws.
     """
-    from rheo.exact import audit as exact
+    from rheo.exact.audit import audit as enumerate_world
+    from rheo.exact.worlds import World
 
-    if not isinstance(world, exact.World):
-        world = exact.World.from_json(dict(world))
+    if not isinstance(world, World):
+        world = World.from_json(dict(world))
     if not isinstance(params, DecodeParams):
         params = DecodeParams.from_dict(dict(params))
-    return exact.audit(world, params)
+    return enumerate_world(world, params)
 
 
 def open_trace(path: str | PathLike[str]) -> "Run":

@@ -98,7 +98,7 @@ REAL = ("T", "top_p")
 
 @dataclass(frozen=True)
 class DecodeParams:
-    """The symbols of algorithm section 1, validated once.
+    """The parameters of a run: the symbols of algorithm section 1, validated once.
 
     Attributes:
         strategy: a row of the table in algorithm section 3.
@@ -181,12 +181,12 @@ class DecodeParams:
         return self.fields.probe_slots(self.probes)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values, for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "DecodeParams":
-        """The inverse of `as_dict`; names it does not know are refused."""
+        """Read what `as_dict` gave; names it does not know are refused."""
         unknown = sorted(set(values) - set(cls.__dataclass_fields__))
         if unknown:
             raise RheoError(f"Unknown parameter {unknown[0]!r}.")
@@ -194,7 +194,7 @@ class DecodeParams:
 
 
 def _number(name: str, value: Any) -> float | int | None:
-    """`value` as the plain number `name` wants, or a sentence (bools, NaN and strings refused)."""
+    """Return `value` as the plain number `name` wants; refuse bools, NaN and strings."""
     if name == "S" and (value is None or value == "full"):
         return None
     low, high = RANGES[name]
@@ -212,7 +212,7 @@ def _number(name: str, value: Any) -> float | int | None:
 
 
 def _shown(value: Any) -> str:
-    """A wrong value, short enough for a sentence."""
+    """Return a wrong value, short enough for a sentence."""
     if isinstance(value, str | float | bool | None):
         return repr(value[:40] if isinstance(value, str) else value)
     if isinstance(value, int) and abs(value) < 2**64:  # Python may refuse to print a larger one

@@ -10,8 +10,8 @@ import pytest
 import rheo
 import visual
 from rheo.decoding.engine import Engine
-from rheo.exact.audit import World
 from rheo.exact.audit import audit as audit_of
+from rheo.exact.worlds import World
 from rheo.models.hub.catalogue import ASSETS
 from rheo.trace.io import save
 from tests.tiny import tiny_folder

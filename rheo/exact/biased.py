@@ -1,6 +1,6 @@
 """Strategies with one planted mistake each, to show that the audit and the eye notice it.
 
-The rows but `naive` stay out of `strategies.TABLE`: nothing decodes with them.
+All but `naive` stay out of `strategies.TABLE`: nothing decodes with them.
 """
 
 from dataclasses import replace
@@ -16,8 +16,11 @@ from rheo.params import STRATEGY_FIELDS
 
 
 def fillers_first(p: Tensor, q_tilde: Tensor, children: Children) -> NodeRule:
-    """RRSw in the wrong order: every point mass before the probe. The fillers were chosen after
-    the probe, so that which of them stand in its way depends on what was drawn."""
+    """Return RRSw in the wrong order: every point mass before the probe.
+
+    The fillers were chosen after the probe, so that which of them stand in its way depends on what
+    was drawn.
+    """
     first = children.kept & (children.kind != PROBE)
     masses = p.gather(-1, children.rank)
     rest = p.scatter(-1, children.rank, torch.where(first, 0.0, masses))

@@ -1,13 +1,13 @@
-"""Audits of one small world side by side: every strategy, every saboteur, the rheostat."""
+"""Audits of one small world side by side: strategies, planted mistakes, the rheostat's curves."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rheo.algorithm.strategies import TABLE, Strategy
-from rheo.exact.audit import World, audit
+from rheo.exact.audit import audit
 from rheo.exact.biased import SABOTAGE
-from rheo.exact.worlds import tempered
+from rheo.exact.worlds import World, tempered
 from rheo.params import DecodeParams
 
 LOSSLESS = ("topk", "rheo-rrsw", "rheo")
@@ -18,7 +18,7 @@ SWEPT = ("m", "T", "R")
 
 @dataclass(frozen=True)
 class AuditVerdict:
-    """One strategy in a world, exactly; see `audit.Audit`."""
+    """One strategy's figures in a world, exactly; see `audit.Audit`."""
 
     strategy: str
     lossless: bool
@@ -30,12 +30,12 @@ class AuditVerdict:
     worst_target: float
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values, for JSON."""
         return asdict(self)
 
 
 def verdict(world: World, params: DecodeParams, name: str) -> AuditVerdict:
-    """One row. The world's p is untempered here: params.T is applied to it."""
+    """Audit one row. The world's p is untempered here: params.T is applied to it."""
     found = audit(tempered(world, params.T), params, ROWS[name])
     return AuditVerdict(
         name,
@@ -50,12 +50,12 @@ def verdict(world: World, params: DecodeParams, name: str) -> AuditVerdict:
 
 
 def survey(world: World, params: DecodeParams) -> Iterator[AuditVerdict]:
-    """All rows, one at a time."""
+    """Yield the verdict of every row, one at a time."""
     return (verdict(world, params, name) for name in ROWS)
 
 
 def values(params: DecodeParams) -> dict[str, Sequence[float]]:
-    """Where the curves are computed."""
+    """Return the values of m, T and R where the curves are computed."""
     most = params.K + (params.depth - 1) * params.K**2
     return {
         "m": range(params.K),
@@ -65,10 +65,11 @@ def values(params: DecodeParams) -> dict[str, Sequence[float]]:
 
 
 def curves(world: World, params: DecodeParams) -> Iterator[dict[str, Any]]:
-    """Points of the rheostat's curves: parameter, value, and accepted and tv by strategy."""
+    """Yield points of the rheostat's curves: parameter, value, and accepted and tv by strategy."""
     for name, swept in values(params).items():
         for value in swept:
-            at = replace(params, **{name: value})
+            changed: dict[str, Any] = {name: value}
+            at = replace(params, **changed)
             rows = [verdict(world, at, line) for line in _LINES]
             yield {
                 "parameter": name,

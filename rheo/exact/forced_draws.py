@@ -13,7 +13,7 @@ from rheo.algorithm.expansion import Policy
 def force(
     logits: Tensor, digits: Tensor, policy: Policy, S: int | None, T: float
 ) -> tuple[Tensor, Tensor]:
-    """Uniforms in the middle of the wanted places' intervals, and their mass.
+    """Return uniforms in the middle of the wanted places' intervals, and their mass.
 
     Args:
         logits: (B, n, V) untempered, of the nodes to expand.
@@ -28,20 +28,20 @@ def force(
     >>> [round(float(x), 6) for x in (uniforms[0, 0, 0], mass[0])]
     [0.8, 0.4]
     """
-    law = tail(support(logits, S), policy.m, T) if policy.J else logits
+    q = tail(support(logits, S), policy.m, T) if policy.J else logits  # (B, n, S)
     weight = torch.ones(logits.shape[0], dtype=torch.float64)
     uniforms = []
     for j in range(policy.J):
         place = digits[..., j, None] + policy.m  # (B, n, 1)
-        total = law.sum(-1, keepdim=True)
-        mass = law.gather(-1, place)
-        before = law.cumsum(-1).gather(-1, place) - mass
+        total = q.sum(-1, keepdim=True)
+        mass = q.gather(-1, place)
+        before = q.cumsum(-1).gather(-1, place) - mass
         live = total > 0
         safe = torch.where(live, total, 1.0)
         uniforms.append(((before + mass / 2) / safe)[..., 0].clamp(max=1 - 1e-12))
         # without mass there is no draw, so one digit stands for all
         share = torch.where(live, mass / safe, (digits[..., j, None] == 0).double())
         weight = weight * share[..., 0].prod(-1)
-        law = law.scatter(-1, place, 0.0)
+        q = q.scatter(-1, place, 0.0)
     empty = torch.zeros(*digits.shape[:-1], 0, dtype=torch.float64)
     return torch.stack(uniforms, -1) if uniforms else empty, weight

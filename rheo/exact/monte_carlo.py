@@ -11,7 +11,7 @@ from rheo.algorithm.strategies import Strategy
 from rheo.algorithm.tree import grow, prune
 from rheo.algorithm.uniforms import recorded
 from rheo.algorithm.walk import TargetRows, walk
-from rheo.exact.worlds import Tables
+from rheo.exact.worlds import TableDraft, Tables
 from rheo.params import DecodeParams
 
 
@@ -28,7 +28,7 @@ def play(
     S: int | None,
     T: float,
 ) -> Tensor:
-    """Decode `rounds` rounds at once; return the first two tokens of each (rounds, 2).
+    """Decode `rounds` rounds at once and return the first two tokens of each (rounds, 2).
 
     A round that emitted one token goes on from the target, like the next round's first.
     """
@@ -37,28 +37,19 @@ def play(
     def uniform(*shape: int) -> Tensor:
         return torch.rand(*shape, generator=generator, dtype=torch.float64)
 
-    state = {"code": torch.zeros(rounds, 1, dtype=torch.int64), "length": 0}
-
-    def level(tokens: Tensor, parents: Tensor) -> Tensor:
-        state["code"] = state["code"].gather(-1, parents) * V + tokens
-        state["length"] += 1
-        return tables.draft[tables.row(state["code"], state["length"])]
-
-    probes = [uniform(rounds, K if d else 1, policy.J) for d in range(depth)]
-    root_logits = tables.draft[0].expand(rounds, V)
-    tree = grow(root_logits, level, recorded(probes), policy, K=K, depth=depth, S=S, T=T)
+    probes = recorded([uniform(rounds, K if d else 1, policy.J) for d in range(depth)])
+    draft = TableDraft(tables, rounds)
+    tree = grow(draft.root_logits, draft, probes, policy, K=K, depth=depth, S=S, T=T)
     kept = prune(tree, torch.zeros(rounds, dtype=torch.int64), R)
-    code = torch.zeros_like(kept.token)
-    for _ in range(depth):
-        code = torch.where(kept.depth > 0, code.gather(-1, kept.parent) * V + kept.token, 0)
+    code = tables.codes(kept, depth)
     target = TargetRows(tables.target[tables.row(code, kept.depth)], T)
     u1, u2 = uniform(rounds, depth + 1, policy.J), uniform(rounds, depth + 1)
     walked = walk(tree, kept, target, strategy.rule, u1, u2, policy.m)
     stop = walked.row[:, None]
     path, length = code.gather(-1, stop)[:, 0], kept.depth.gather(-1, stop)[:, 0]
     sequence = path * V + walked.token  # base-V code of the length + 1 emitted tokens
-    law = target_distribution(tables.target[tables.row(sequence, length + 1).clamp(max=V)], T)
-    second = draw(law, uniform(rounds))
+    p = target_distribution(tables.target[tables.row(sequence, length + 1).clamp(max=V)], T)
+    second = draw(p, uniform(rounds))
     first = torch.where(length == 0, sequence, sequence // V**length)
     then = torch.where(length == 0, second, sequence // V ** (length - 1).clamp(min=0) % V)
     return torch.stack([first, then], -1)
@@ -67,11 +58,22 @@ def play(
 def tally(
     tables: Tables, params: DecodeParams, strategy: Strategy, chunk: int, chunks: int
 ) -> Iterator[Tensor]:
-    """How often each pair of first tokens (V * V,) has come, after every `chunk` rounds."""
+    """Yield how often each pair of first tokens (V * V,) has come, after every `chunk` rounds."""
     generator = torch.Generator().manual_seed(params.seed)
-    V, sizes = tables.V, {name: getattr(params, name) for name in ("K", "depth", "R", "S", "T")}
+    V, policy = tables.V, strategy.policy(params)
     counts = torch.zeros(V * V, dtype=torch.int64)
     for _ in range(chunks):
-        pairs = play(tables, strategy, strategy.policy(params), generator, chunk, **sizes)
+        pairs = play(
+            tables,
+            strategy,
+            policy,
+            generator,
+            chunk,
+            K=params.K,
+            depth=params.depth,
+            R=params.R,
+            S=params.S,
+            T=params.T,
+        )
         counts = counts + torch.bincount(pairs[:, 0] * V + pairs[:, 1], minlength=V * V)
         yield counts

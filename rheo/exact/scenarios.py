@@ -63,8 +63,8 @@ def compute(scenario: dict[str, Any]) -> dict[str, Any]:
 
 
 def world_of(scenario: dict[str, Any]) -> tuple[Any, Any]:
-    """The world (`audit.World`, p untempered) and the parameters of a scenario."""
-    from rheo.exact.audit import World
+    """The world (`worlds.World`, p untempered) and the parameters of a scenario."""
+    from rheo.exact.worlds import World
     from rheo.params import DecodeParams
 
     return World.from_json(scenario["world"]), DecodeParams(**scenario["params"])

@@ -1,20 +1,58 @@
 """Small worlds: a target and a draft as tables by context, small enough to enumerate or to play."""
 
 import itertools
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from rheo.algorithm.distribution import target_distribution
-from rheo.exact.audit import World
+from rheo.algorithm.tree import Kept
+from rheo.errors import RheoError
+
+Context = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class World:
+    """A target and a draft small enough to enumerate.
+
+    Attributes:
+        vocab: V <= 8.
+        q, p: context (token ids after the root) -> distribution over V. q is at temperature 1; p is
+            at T already, unless a caller says otherwise.
+    """
+
+    vocab: int
+    q: Mapping[Context, Sequence[float]]
+    p: Mapping[Context, Sequence[float]]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "World":
+        """Read the form of the vectors: contexts written "0,3", the root's "".
+
+        Raises:
+            RheoError: `data` has no such form.
+        """
+
+        def by_context(rows: dict[str, list[float]]) -> dict[Context, list[float]]:
+            return {
+                tuple(map(int, key.split(","))) if key else (): row for key, row in rows.items()
+            }
+
+        try:
+            return cls(int(data["vocab"]), by_context(data["q"]), by_context(data["p"]))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise RheoError(f"This is not a world: {type(error).__name__}: {error}.") from None
 
 
 class Tables(NamedTuple):
     """Logits by context: the row of context t1..tL is (V**L - 1) / (V - 1) + its base-V code."""
 
-    draft: Tensor  # (contexts, V)
-    target: Tensor  # (contexts, V) untempered
+    draft: Tensor  # (contexts up to depth - 1, V)
+    target: Tensor  # (contexts up to depth, V) untempered
 
     @property
     def V(self) -> int:
@@ -22,12 +60,36 @@ class Tables(NamedTuple):
         return self.target.shape[-1]
 
     def row(self, code: Tensor, length: Tensor | int) -> Tensor:
-        """Rows of contexts of `length` tokens with these base-V codes."""
+        """Return the rows of contexts of `length` tokens with these base-V codes."""
         return (self.V**length - 1) // (self.V - 1) + code
 
+    def codes(self, kept: Kept, depth: int) -> Tensor:
+        """Return the base-V code (B, R + 1) of the tokens on each kept node's path."""
+        code = torch.zeros_like(kept.token)
+        for _ in range(depth):  # the root's is 0; a level's are right after as many passes
+            code = torch.where(
+                kept.depth > 0, code.gather(-1, kept.parent) * self.V + kept.token, 0
+            )
+        return code
 
-def contexts(V: int, depth: int) -> list[tuple[int, ...]]:
-    """All token sequences up to `depth`, in the order of a table's rows.
+
+class TableDraft:
+    """The draft of a world as `grow` calls it, for B trees side by side, one level a call."""
+
+    def __init__(self, tables: Tables, B: int) -> None:
+        self._tables, self._length = tables, 0
+        self._code = torch.zeros(B, 1, dtype=torch.int64)
+        self.root_logits = tables.draft[0].expand(B, tables.V)
+
+    def __call__(self, tokens: Tensor, parents: Tensor) -> Tensor:
+        """Return logits (B, K, V) after tokens (B, K) below parents (B, K) of the last level."""
+        self._code = self._code.gather(-1, parents) * self._tables.V + tokens
+        self._length += 1
+        return self._tables.draft[self._tables.row(self._code, self._length)]
+
+
+def contexts(V: int, depth: int) -> list[Context]:
+    """Return all token sequences up to `depth`, in the order of a table's rows.
 
     >>> contexts(2, 1)
     [(), (0,), (1,)]
@@ -36,40 +98,55 @@ def contexts(V: int, depth: int) -> list[tuple[int, ...]]:
 
 
 def tables(world: World, depth: int) -> Tables:
-    """A world's log q and log p; its p counts as untempered here."""
-    q = [world.q[c] for c in contexts(world.vocab, depth - 1)]
-    p = [world.p[c] for c in contexts(world.vocab, depth)]
-    return Tables(*(torch.tensor(rows, dtype=torch.float64).log() for rows in (q, p)))
+    """Return a world's log q and log p; its p counts as untempered here.
+
+    Raises:
+        RheoError: a context without its row, or a row that is no distribution.
+    """
+    return Tables(_log_rows(world, depth - 1, "q"), _log_rows(world, depth, "p"))
+
+
+def _log_rows(world: World, depth: int, name: str) -> Tensor:
+    """Return the log (contexts, V) float64 of the world's "q" or "p", each row normalised."""
+    rows, named = (world.q if name == "q" else world.p), contexts(world.vocab, depth)
+    missing = next((c for c in named if len(rows.get(c, ())) != world.vocab), None)
+    if missing is not None:
+        raise RheoError(f"The world lacks a whole {name} for the context {list(missing)}.")
+    table = torch.tensor([rows[c] for c in named], dtype=torch.float64)
+    sums = table.sum(-1, keepdim=True)
+    if not bool(torch.isfinite(table).all() & (table >= 0).all() & (sums > 0).all()):
+        raise RheoError(f"The world's {name} has a row that is no distribution.")
+    return (table / sums).log()
 
 
 def tempered(world: World, T: float) -> World:
-    """The world whose p is the law at T, as an audit takes it; q stays at temperature 1."""
+    """Return the world whose p is at T, as an audit takes it; q stays at temperature 1."""
 
-    def law(row: list[float]) -> list[float]:
+    def at_T(row: Sequence[float]) -> list[float]:
         return target_distribution(torch.tensor(row, dtype=torch.float64).log(), T).tolist()
 
-    return World(world.vocab, world.q, {c: law(row) for c, row in world.p.items()})
+    return World(world.vocab, world.q, {c: at_T(row) for c, row in world.p.items()})
 
 
 def random_world(
     generator: torch.Generator, V: int, depth: int, sharpness: float = 1.0, ties: bool = False
 ) -> World:
-    """Random distributions by context; with `ties`, draft logits on a coarse grid."""
+    """Draw random distributions by context; with `ties`, draft logits lie on a coarse grid."""
 
-    def table(levels: int, coarse: bool) -> dict[tuple[int, ...], list[float]]:
-        rows = {}
+    def rows(levels: int, coarse: bool) -> dict[Context, list[float]]:
+        drawn = {}
         for c in contexts(V, levels):
             logits = torch.randn(V, generator=generator, dtype=torch.float64) * sharpness
             if coarse:
                 logits = logits.round()
-            rows[c] = logits.softmax(-1).tolist()
-        return rows
+            drawn[c] = logits.softmax(-1).tolist()
+        return drawn
 
-    return World(V, q=table(depth - 1, ties), p=table(depth, False))
+    return World(V, q=rows(depth - 1, ties), p=rows(depth, False))
 
 
 def joint_distribution(tables: Tables, T: float) -> Tensor:
-    """The target's law of two tokens (V, V), float64."""
+    """Return the target's distribution of two tokens (V, V), float64."""
     first = target_distribution(tables.target[0].double(), T)
     second = target_distribution(tables.target[1 : tables.V + 1].double(), T)
     return first[:, None] * second

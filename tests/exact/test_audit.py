@@ -16,8 +16,8 @@ from rheo.algorithm import verify
 from rheo.algorithm.expansion import PROBE
 from rheo.algorithm.strategies import TABLE
 from rheo.errors import RheoError
-from rheo.exact.audit import World, audit, audit_case, audit_file
-from rheo.exact.worlds import random_world
+from rheo.exact.audit import audit, audit_case, audit_file
+from rheo.exact.worlds import World, random_world
 from rheo.params import DecodeParams
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -91,7 +91,7 @@ def test_played_rounds_have_the_audited_law(name):
     table, rounds = tables(world, params.depth), 40_000
     counts = [*tally(table, params, ROWS[name], rounds // 2, 2)][-1].double()
     exact = audit(tempered(world, params.T), params, ROWS[name])
-    law = exact.law.sum(-1).flatten()  # of the first two tokens
+    law = exact.exact_law.sum(-1).flatten()  # of the first two tokens
     assert (counts.sum(), len(counts)) == (rounds, 16)
     assert ((counts - rounds * law).abs() < 5 * (rounds * law * (1 - law)).sqrt() + 5).all()
     target = exact.target.sum(-1)

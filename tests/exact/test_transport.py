@@ -12,9 +12,10 @@ import torch
 from scipy.optimize import linprog
 
 from rheo.errors import RheoError
-from rheo.exact.audit import World, audit
+from rheo.exact.audit import audit
 from rheo.exact.coupling import OneNode
 from rheo.exact.transport import RULES, node, one_draw, tempered
+from rheo.exact.worlds import World
 from rheo.params import DecodeParams
 
 pytestmark = pytest.mark.usefixtures("one_thread")
