@@ -211,9 +211,9 @@ def test_nothing_is_given_away_before_the_guess(page, recorded):
     press(page, "ArrowRight", ask)
     asked = told[ask]["ask"]
     assert page.inner_text("[data-role=headline]").startswith(asked["question"])
-    veils = page.locator("[data-role=card] .veil")
-    assert veils.count() > 0
-    assert {veils.nth(i).evaluate(HIDDEN) for i in range(veils.count())} == {"hidden"}
+    spoilers = page.locator("[data-role=card] .spoiler")
+    assert spoilers.count() > 0
+    assert {spoilers.nth(i).evaluate(HIDDEN) for i in range(spoilers.count())} == {"hidden"}
     assert labels.VERDICTS[asked["answer"]] not in page.inner_text("[data-role=card]")
     marks = page.evaluate(SHOWN_MARKS)
     assert not [m for m in marks if m[5] in ("accept", "reject")]
@@ -226,10 +226,10 @@ def test_nothing_is_given_away_before_the_guess(page, recorded):
     page.wait_for_selector("[data-role=table] td")
     verdict = page.locator("[data-role=table] tbody tr", has_text=labels.VERDICTS["accept"][:6])
     assert {
-        verdict.nth(i).locator(".veil").last.evaluate(HIDDEN) for i in range(verdict.count())
+        verdict.nth(i).locator(".spoiler").last.evaluate(HIDDEN) for i in range(verdict.count())
     } <= {"hidden"}
     page.keyboard.press("a" if asked["answer"] == "accept" else "r")
-    assert {veils.nth(i).evaluate(HIDDEN) for i in range(veils.count())} == {"visible"}
+    assert {spoilers.nth(i).evaluate(HIDDEN) for i in range(spoilers.count())} == {"visible"}
     assert page.inner_text("[data-role=headline]") == told[ask]["sentence"]
 
 

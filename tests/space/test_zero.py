@@ -81,7 +81,7 @@ def test_elsewhere_the_generator_is_left_as_it_is():
     def pieces():
         yield 1
 
-    assert zero_gpu.lent(lambda: 1)(pieces) is pieces
+    assert zero_gpu.on_gpu(lambda: 1)(pieces) is pieces
 
 
 class Borrowed:
@@ -106,7 +106,7 @@ class Borrowed:
 def decorated(monkeypatch, spaces: Borrowed, pieces):
     monkeypatch.setattr(zero_gpu, "ZERO", True)
     monkeypatch.setattr(zero_gpu, "spaces", spaces, raising=False)
-    return zero_gpu.lent(lambda *arguments: 7)(pieces)
+    return zero_gpu.on_gpu(lambda *arguments: 7)(pieces)
 
 
 def test_an_error_crosses_as_its_sentence(monkeypatch):

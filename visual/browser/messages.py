@@ -34,7 +34,7 @@ def common() -> dict[str, Any]:
         "whatif": measures.WHATIF["hint"],
         "pitch": residual.PITCH,
         "keyed": [list(labels.COLUMNS).index(name) for name in ("step", "node")],
-        "veiled": [labels.COLUMNS[name] for name in ("step", "verdict", *round_table.TESTED)],
+        "spoilers": [labels.COLUMNS[name] for name in ("step", "verdict", *round_table.TESTED)],
     }
 
 

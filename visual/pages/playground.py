@@ -12,7 +12,7 @@ from visual.browser import component, messages
 from visual.pages import controls, deep_link, recorded_runs, rerun, slider_constraints, url_state
 from visual.runtime import run_store, session, this_machine
 from visual.runtime.model_loader import MODELS
-from visual.runtime.session import Session
+from visual.runtime.session import PlaygroundVisitor
 from visual.server.settings import current
 from visual.words import glossary, labels
 
@@ -39,7 +39,7 @@ def head() -> gr.HTML:
 
 def build(status: gr.HTML) -> None:
     """The page, inside the caller's Blocks."""
-    visitor = gr.State(Session(), time_to_live=_IDLE, delete_callback=session.end)
+    visitor = gr.State(PlaygroundVisitor(), time_to_live=_IDLE, delete_callback=session.end)
     with gr.Row(elem_id="room"):
         with gr.Column(elem_id="rail", scale=0, min_width=272):
             prompt, run, stop = controls.composer()
@@ -104,7 +104,7 @@ def _name(key: str, at: int, node: int, what: str) -> str:
     return f"{key}/{at}/{node}/{what}"
 
 
-def _ask(event: gr.EventData, visitor: Session) -> Any:
+def _ask(event: gr.EventData, visitor: PlaygroundVisitor) -> Any:
     """A view that the browser wants. What it sends is checked: anybody can send anything."""
     names = ("run", "round", "node", "what", "m", "T", "K", "other")
     asked = {key: getattr(event, key, None) for key in names}
@@ -120,7 +120,7 @@ def _ask(event: gr.EventData, visitor: Session) -> Any:
     return gr.update(reply=messages.dumps({"key": key, "answer": answer, "at": time.time()}))
 
 
-def _answer(run: Run, asked: dict[str, Any], visitor: Session) -> dict[str, Any]:
+def _answer(run: Run, asked: dict[str, Any], visitor: PlaygroundVisitor) -> dict[str, Any]:
     if asked["what"] == "compare":
         return rerun.compared(visitor.runs, run, asked["other"])
     return messages.answer(run, asked, this_machine.machine(asked["run"], run, visitor.runs))

@@ -22,7 +22,7 @@ from visual.browser import component, html_export, messages, source_files
 from visual.round import round_table
 from visual.runtime import run_store, session
 from visual.runtime.run_settings import FIELDS, SLIDER_RANGES
-from visual.runtime.session import Session
+from visual.runtime.session import PlaygroundVisitor
 from visual.server import limits
 from visual.server.settings import current
 from visual.words import labels, recordings
@@ -86,7 +86,7 @@ def _template(name: str, said: dict[str, str]) -> str:
 # Opening
 
 
-def opened(event: gr.EventData, visitor: Session) -> list[Any]:
+def opened(event: gr.EventData, visitor: PlaygroundVisitor) -> list[Any]:
     """The run that {"key"} names or {"data"} holds, for the viewer and for the controls; else one
     sentence for the viewer. A run that is decoded meanwhile ends without a word."""
     key, data = getattr(event, "key", None), getattr(event, "data", None)
@@ -105,7 +105,7 @@ def opened(event: gr.EventData, visitor: Session) -> list[Any]:
     return [text, *settings(run)]
 
 
-def _told(visitor: Session, sentence: str) -> list[Any]:
+def _told(visitor: PlaygroundVisitor, sentence: str) -> list[Any]:
     """One sentence; the run shown stays, and so do the controls."""
     said = {"n": [visitor.epoch, time.time()], "type": "say", "sentence": sentence}
     return [messages.dumps({**said, "state": "wrong"}), *(gr.skip() for _ in ("prompt", *FIELDS))]
@@ -183,7 +183,7 @@ def _check_size(run: Run) -> None:
 # Saving
 
 
-def saved(event: gr.EventData, visitor: Session) -> Any:
+def saved(event: gr.EventData, visitor: PlaygroundVisitor) -> Any:
     """The file asked for with {"what", "run", "round"}, as text; `n` comes back as it came."""
     what, at, n = (getattr(event, name, None) for name in ("what", "round", "n"))
     run = run_store.find(visitor.runs, getattr(event, "run", None))

@@ -9,7 +9,7 @@ from rheo.trace.schema import Run
 from visual.browser import messages
 from visual.run import metrics
 from visual.runtime import run_settings, run_store, session
-from visual.runtime.session import Session
+from visual.runtime.session import PlaygroundVisitor
 from visual.server.settings import current
 from visual.words import measures
 
@@ -28,13 +28,13 @@ def build(viewer: gr.HTML, visitor: gr.State, pair: gr.Dropdown, fields: dict[st
     )
 
 
-def begin(event: gr.EventData, visitor: Session) -> str:
+def begin(event: gr.EventData, visitor: PlaygroundVisitor) -> str:
     """Take the place of a run that goes on; which run is meant comes from a browser."""
     visitor.repeated = getattr(event, "run", None)
     return session.begin(visitor)
 
 
-def decode(visitor: Session, pair: Any, *values: Any) -> Iterator[str]:
+def decode(visitor: PlaygroundVisitor, pair: Any, *values: Any) -> Iterator[str]:
     """Messages of the repeated run's prompt and seed under the settings of the rail."""
     run = run_store.find(visitor.runs, visitor.repeated)
     if run is None:

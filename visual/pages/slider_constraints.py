@@ -27,7 +27,7 @@ def _settler(moved: str) -> Any:
         asked = dict(zip(run_settings.FIELDS, values, strict=True))
         if any(type(asked[name]) not in (int, float) for name in HELD):
             return [*(gr.skip() for _ in HELD), controls.check(*values)]
-        changes, said = settle(moved, asked)
+        changes, said = resolve(moved, asked)
         told = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)
         rest = controls.check(*{**asked, **changes}.values())
         return [*(_update(name, moved, asked, changes) for name in HELD), told + rest]
@@ -35,10 +35,10 @@ def _settler(moved: str) -> Any:
     return settler
 
 
-def settle(moved: str, asked: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def resolve(moved: str, asked: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """What has to change so that the settings can go together, and a sentence for each change.
 
-    >>> settle("K", {"strategy": "rheo", "m": 5, "K": 4, "S": 128, "probes": 1})
+    >>> resolve("K", {"strategy": "rheo", "m": 5, "K": 4, "S": 128, "probes": 1})
     ({'m': 3}, ['m is now 3: K = 4 leaves slots for m from 0 to 3.'])
     """
     now, said = dict(asked), []

@@ -1,6 +1,6 @@
 """The card of a step as HTML: its formula with the numbers filled in, and the uniform as a tick.
 
-All that gives a verdict away (verdict, uniform, residual) has the class "veil", so that a reader
+All that gives a verdict away (verdict, uniform, residual) has the class "spoiler", so that a reader
 can guess first. Names and classes only: the style is in host/steps.css.
 """
 
@@ -61,8 +61,8 @@ class _Cards:
     def card(self, at: int) -> str:
         step = self.visit.steps[at]
         make = {"probe": self._probe, "sibling": self._sibling, "emit": self._emit}[step.rule]
-        veil = " veil" if step.rule == "emit" else ""  # what was drawn is the outcome itself
-        return f'<div class="rs-card{veil}" data-rule="{step.rule}">{make(at, step)}</div>'
+        spoiler = " spoiler" if step.rule == "emit" else ""  # what was drawn is the outcome itself
+        return f'<div class="rs-card{spoiler}" data-rule="{step.rule}">{make(at, step)}</div>'
 
     def _probe(self, at: int, step: Step) -> str:
         law, draft = letters(self.visit, at)
@@ -90,7 +90,7 @@ class _Cards:
             next=after, law=law, draft=draft, mass=number(mass)
         )
         said = verdicts.RESIDUAL_SAID.format(mass=amount(mass), law=law)
-        return f'<p class="rs-left veil"><b>{formula}</b> {said}</p>'
+        return f'<p class="rs-left spoiler"><b>{formula}</b> {said}</p>'
 
     def _sibling(self, at: int, step: Step) -> str:
         law, verdict = self._law(at), labels.VERDICTS[step.verdict]
@@ -161,16 +161,16 @@ class _Cards:
         return (
             f'<p class="rs-head"><b class="{kind}">{mark.glyph}{mark.letter}</b> '
             f"<code>{token}</code> {labels.ORIGINS[kind]}"
-            f'<em class="veil {step.verdict}">{sign} {verdict}</em></p>'
+            f'<em class="spoiler {step.verdict}">{sign} {verdict}</em></p>'
         )
 
     def _short(self, token: int) -> str:
         return html.escape(sentences.name(self.run, token, _GLYPHS))
 
 
-def _line(open: str, veiled: str = "") -> str:
-    veil = f'<span class="veil">{veiled}</span>' if veiled else ""
-    return f'<p class="rs-formula">{open}{veil}</p>'
+def _line(open: str, concealed: str = "") -> str:
+    spoiler = f'<span class="spoiler">{concealed}</span>' if concealed else ""
+    return f'<p class="rs-formula">{open}{spoiler}</p>'
 
 
 def _pair(label: str, share: float, value: str, look: str) -> str:
@@ -192,7 +192,7 @@ def _bar(segments: list[_Segment]) -> str:
 
 def _tick(at: float, label: str) -> str:
     side = " left" if at > 0.7 else ""
-    return f'<em class="rs-tick veil{side}" style="left:{_percent(at)}"><s>{label}</s></em>'
+    return f'<em class="rs-tick spoiler{side}" style="left:{_percent(at)}"><s>{label}</s></em>'
 
 
 def _percent(share: float) -> str:

@@ -8,14 +8,17 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rheo.errors import RheoError
 from visual.runtime import reference_speed
 from visual.server import settings
 from visual.words import labels, refusals
 
-Load = Callable[[str, Callable[[str, float | None], None]], Any]
+if TYPE_CHECKING:
+    from rheo.decoding.engine import Engine
+
+Progress = Callable[..., None]  # of (stage, fraction), the fraction None where it is unknown
 
 
 @dataclass
@@ -25,16 +28,17 @@ class Loading:
     name: str
     stage: str = labels.LOADING
     fraction: float | None = None
-    engine: Any = None
+    engine: "Engine | None" = None
     error: str = ""
 
     @property
     def over(self) -> bool:
+        """Tell whether nothing more will come."""
         return self.engine is not None or bool(self.error)
 
     @property
     def sentence(self) -> str:
-        """Where it is, for a person."""
+        """Return where it is, for a person."""
         if self.error:
             return labels.NOT_LOADED.format(error=self.error)
         if self.engine is not None:
@@ -45,16 +49,16 @@ class Loading:
 
 
 class Models:
-    """Holds one pair; asking for another lets go of it. Safe to call from any thread."""
+    """The one loaded pair; asking for another lets go of it. Safe to call from any thread."""
 
-    def __init__(self, load: Load | None = None) -> None:
+    def __init__(self, load: "Callable[[str, Progress], Engine] | None" = None) -> None:
         self._load = load or _load_engine
         self._lock = threading.Lock()
         self._turn = threading.Lock()  # two loads at once could exceed the memory
         self._current: Loading | None = None
 
     def want(self, name: str, wait: bool = False) -> Loading:
-        """The pair called `name`, its load begun if need be; a failed one is tried again.
+        """Return the pair called `name`, its load begun if need be; a failed one is tried again.
 
         Args:
             wait: load in this thread, as ZeroGPU wants it.
@@ -73,7 +77,7 @@ class Models:
         return current
 
     def look(self, name: str) -> Loading | None:
-        """The pair if it is the one held, without beginning anything."""
+        """Return the pair if it is the one held, without beginning anything."""
         current = self._current
         return current if current is not None and current.name == name else None
 
@@ -94,8 +98,8 @@ class Models:
                 loading.error = labels.UNEXPECTED.format(kind=type(error).__name__)
 
 
-def _load_engine(name: str, progress: Callable[[str, float | None], None]) -> Any:
-    """The pair as the settings want it; what the machine lacks is said before it is loaded."""
+def _load_engine(name: str, progress: Progress) -> "Engine":
+    """Load the pair as the settings want it; say what the machine lacks before it is loaded."""
     from rheo.models.requirements import check_versions
 
     check_versions()

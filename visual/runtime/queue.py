@@ -1,12 +1,13 @@
-"""The line of visitors before the one model: first come, first served, and of a bounded length.
+"""The queue of visitors before the one model: first come, first served, of a bounded length.
 
 Gradio's own queue hides how long it is while a component shows no progress, and lets a full one
-answer with an error; here whoever waits reads how many are ahead, whoever is too many reads why.
+answer with an error; here a visitor who waits reads how many
+are ahead, and one too many reads why.
 """
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,17 +15,17 @@ from rheo.errors import RheoError
 from visual.server.settings import current
 from visual.words import labels, refusals
 
-_POLL = 0.5  # seconds between two looks at the line
+_POLL = 0.5  # seconds between two looks at the queue
 
 Message = dict[str, Any]
 
 
-class Line:
+class ModelQueue:
     """Tickets in the order they came. The first one has the model, the others wait.
 
-    >>> line = Line()
-    >>> with line.ticket(most=1) as first, line.ticket(most=1) as second:
-    ...     line.ahead(first), line.ahead(second)
+    >>> queue = ModelQueue()
+    >>> with queue.ticket(most=1) as first, queue.ticket(most=1) as second:
+    ...     queue.ahead(first), queue.ahead(second)
     (0, 1)
     """
 
@@ -34,7 +35,7 @@ class Line:
 
     @contextmanager
     def ticket(self, most: int) -> Iterator[object]:
-        """A place at the end, given up when the block is left.
+        """Take a place at the end, given up when the block is left.
 
         Args:
             most: tickets that may wait, besides the one that has the model.
@@ -45,7 +46,7 @@ class Line:
         mine = object()
         with self._moved:
             if len(self._tickets) > most:
-                raise RheoError(refusals.LINE_FULL.format(length=most))
+                raise RheoError(refusals.QUEUE_FULL.format(length=most))
             self._tickets.append(mine)
         try:
             yield mine
@@ -55,7 +56,7 @@ class Line:
                 self._moved.notify_all()
 
     def ahead(self, ticket: object) -> int:
-        """How many come before this ticket."""
+        """Return how many come before this ticket."""
         with self._moved:
             return self._tickets.index(ticket)
 
@@ -68,11 +69,11 @@ class Line:
         return len(self._tickets)
 
 
-LINE = Line()  # of this process, as the model is
+MODEL_QUEUE = ModelQueue()  # of this process, as the model is
 
 
-def in_turn(over: Callable[[], bool], work: Iterator[Message]) -> Iterator[Message]:
-    """The messages of `work` when it is its turn, and where it stands until then.
+def in_turn(over: Callable[[], bool], work: Generator[Message, None, None]) -> Iterator[Message]:
+    """Yield the messages of `work` when it is its turn, and its place until then.
 
     Args:
         over: whether the visitor wants the work no longer.
@@ -81,11 +82,11 @@ def in_turn(over: Callable[[], bool], work: Iterator[Message]) -> Iterator[Messa
     Raises:
         RheoError: too many wait already; and whatever `work` raises.
     """
-    with LINE.ticket(current().queue) as ticket:
-        while (count := LINE.ahead(ticket)) and not over():
+    with MODEL_QUEUE.ticket(current().queue) as ticket:
+        while (count := MODEL_QUEUE.ahead(ticket)) and not over():
             said = refusals.AHEAD.format(count=count)
             yield {"type": "say", "sentence": said, "state": "waiting", "at": time.time()}
-            LINE.wait(ticket, _POLL)
+            MODEL_QUEUE.wait(ticket, _POLL)
         if over():
             yield {"type": "say", "sentence": labels.STOPPED_RUN, "state": "done"}
             return

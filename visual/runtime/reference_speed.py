@@ -1,15 +1,18 @@
-"""Plain decoding on this machine, measured once a pair: the reference of every speed-up told."""
+"""The speed of plain decoding on this machine, measured once a pair: the reference of speed-ups."""
 
 import os
 import statistics
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rheo.params import DecodeParams
 from visual.run.metrics import Plain
 from visual.words import measures
+
+if TYPE_CHECKING:
+    from rheo.decoding.engine import Engine
 
 _PROMPT = "The river was low that summer, and the children walked across it on the stones."
 PLAIN_TOKENS = 14  # decoded; the first ones warm up
@@ -21,7 +24,7 @@ measured: dict[str, Plain] = {}  # by pair
 decoded: deque[str] = deque(maxlen=_KEYS)  # keys of runs of this very process
 
 
-def measure(name: str, engine: Any, progress: Callable[[str, float | None], None]) -> None:
+def measure(name: str, engine: "Engine", progress: Callable[..., None]) -> None:
     """Decode a few tokens without a draft, before anybody else can have the engine.
 
     Not on a ZeroGPU Space, where a model runs in a worker alone.

@@ -19,7 +19,7 @@ FIELDS = ("strategy", *FRONT, *BACK, "seed")  # the inputs of a run, after promp
 
 
 def params(values: tuple[Any, ...]) -> DecodeParams:
-    """The values of `FIELDS` as parameters.
+    """Return the values of `FIELDS` as parameters.
 
     Raises:
         RheoError: values that cannot be, or cannot go together.

@@ -1,4 +1,4 @@
-"""Which run a key names: one that is shipped, or one of the visitor's own."""
+"""Runs by key: the shipped ones, and a visitor's own."""
 
 import functools
 from collections.abc import Mapping
@@ -19,14 +19,14 @@ _KEPT = 8  # shipped runs that stay in memory
 
 @functools.cache
 def recorded() -> Run | None:
-    """The run to open with: the shipped one, else the newest trace there is."""
+    """Return the run to open with: the shipped one, else the newest trace there is."""
     found = sorted(TRACES.glob("*.json.gz"), key=lambda p: (p.name == FIRST, p.stat().st_mtime))
     return load(found[-1]) if found else None
 
 
 @functools.cache
 def gallery() -> dict[str, dict[str, Any]]:
-    """The shipped runs by key, in their order: name, title, sentence, round to open."""
+    """Return the shipped runs by key, in their order: name, title, sentence, round to open."""
     return {GALLERY + entry["name"]: entry for entry in read_index(TRACES)}
 
 
@@ -39,7 +39,7 @@ def _shipped(name: str) -> Run | None:
 
 
 def find(own: Mapping[str, Run], key: Any) -> Run | None:
-    """The run named `key`, which comes from a browser and may be anything.
+    """Return the run named `key`, which comes from a browser and may be anything.
 
     Args:
         own: the visitor's runs by key.

@@ -3,17 +3,17 @@
 import itertools
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
 from rheo.errors import RheoError
 from rheo.params import DecodeParams
 from rheo.trace.schema import Run
-from visual.browser import messages as wire
+from visual.browser import messages
 from visual.run import metrics
 from visual.runtime import live_run, queue, reference_speed, run_settings, this_machine
 from visual.runtime.model_loader import MODELS
@@ -21,14 +21,17 @@ from visual.server import limits
 from visual.server.settings import current
 from visual.words import labels, links, measures, refusals
 
+if TYPE_CHECKING:
+    from rheo.decoding.engine import Engine
+
 PROMPT_LIMIT = 8000  # characters that are kept; the model's own context may be shorter
 RUNS = 3  # a visitor's last ones: two to compare, and one more
 _POLL = 0.4  # seconds between two looks at a model that loads
 
 
 @dataclass
-class Session:
-    """What a visitor's page has on the server.
+class PlaygroundVisitor:
+    """What the Playground of one visitor has on the server.
 
     `epoch` moves on when a run is to end; `wanted` is the epoch of the last press of Run; `doing`
     says how far that run has come.
@@ -38,7 +41,7 @@ class Session:
     epoch: int = 0
     wanted: int = 0
     doing: str = "nothing"  # or "waiting" or "decoding"
-    repeated: Any = None  # the key of the run that is to be run again; see `again`
+    repeated: Any = None  # the key of the run that is to be run again; see `rerun`
 
     def keep(self, key: str, run: Run) -> None:
         """Put a run under its key; the oldest of more than `RUNS` is forgotten."""
@@ -47,61 +50,61 @@ class Session:
             del self.runs[next(iter(self.runs))]
 
 
-def begin(session: Session) -> str:
-    """A run of this visitor that still goes on ends after its round; the next takes its place."""
-    session.epoch += 1
-    session.wanted = session.epoch
-    session.doing = "waiting"
-    return wire.dumps({"type": "wait", "n": session.epoch})
+def begin(visitor: PlaygroundVisitor) -> str:
+    """Let a run that still goes on end after its round; return the message that the next waits."""
+    visitor.epoch += 1
+    visitor.wanted = visitor.epoch
+    visitor.doing = "waiting"
+    return messages.dumps({"type": "wait", "n": visitor.epoch})
 
 
-def stop(session: Session) -> Any:
+def stop(visitor: PlaygroundVisitor) -> Any:
     """End this visitor's run after its round, or at once where it still waits for the model."""
-    session.epoch += 1
-    if session.doing == "nothing":
+    visitor.epoch += 1
+    if visitor.doing == "nothing":
         return gr.skip()
     sentence, state = labels.STOPPED_RUN, "done"
-    if session.doing == "decoding":
+    if visitor.doing == "decoding":
         sentence, state = links.STOPPING, "running"
-    number = [session.wanted, time.time()]  # the run's own: what it still says is listened to
-    return wire.dumps({"type": "say", "n": number, "sentence": sentence, "state": state})
+    number = [visitor.wanted, time.time()]  # the run's own: what it still says is listened to
+    return messages.dumps({"type": "say", "n": number, "sentence": sentence, "state": state})
 
 
-def end(session: Session) -> None:
-    """The visitor is gone: nobody waits for the run any more."""
-    session.epoch += 1
-    session.runs.clear()
+def end(visitor: PlaygroundVisitor) -> None:
+    """End the run and forget all of them: the visitor is gone."""
+    visitor.epoch += 1
+    visitor.runs.clear()
 
 
-def decode(session: Session, prompt: str, pair: str, *values: Any) -> Iterator[str]:
-    """Messages of a run, one a round; whatever is wrong becomes a sentence.
+def decode(visitor: PlaygroundVisitor, prompt: str, pair: str, *values: Any) -> Iterator[str]:
+    """Yield the messages of a run, one a round; whatever is wrong becomes a sentence.
 
     A run that another one has replaced ends without a word: the next speaks already.
     """
     numbers = itertools.count()  # no two messages are equal, or the browser would skip one
-    epoch = session.wanted
+    epoch = visitor.wanted
     try:
         params = run_settings.params(values)
         limits.check(pair, params)
-        work = _messages(session, epoch, usable(prompt), pair, params)
-        with closing(queue.in_turn(lambda: session.epoch != epoch, work)) as messages:
-            for message in messages:
-                if session.wanted != epoch:
+        work = _messages(visitor, epoch, usable(prompt), pair, params)
+        with closing(queue.in_turn(lambda: visitor.epoch != epoch, work)) as told:
+            for message in told:
+                if visitor.wanted != epoch:
                     return
-                yield wire.dumps({"n": [epoch, next(numbers)], **message})
+                yield messages.dumps({"n": [epoch, next(numbers)], **message})
     except RheoError as error:
-        yield wire.dumps({"n": epoch, "type": "say", "sentence": str(error), "state": "wrong"})
+        yield messages.dumps({"n": epoch, "type": "say", "sentence": str(error), "state": "wrong"})
     except Exception as error:
         sentence = labels.UNEXPECTED.format(kind=type(error).__name__)
-        yield wire.dumps({"n": epoch, "type": "say", "sentence": sentence, "state": "wrong"})
+        yield messages.dumps({"n": epoch, "type": "say", "sentence": sentence, "state": "wrong"})
         raise
     finally:
-        if session.wanted == epoch:
-            session.doing = "nothing"
+        if visitor.wanted == epoch:
+            visitor.doing = "nothing"
 
 
 def usable(prompt: Any) -> str:
-    """A prompt as it came.
+    """Return a prompt as it came.
 
     Raises:
         RheoError: there is nothing in it, or half a character.
@@ -115,8 +118,8 @@ def usable(prompt: Any) -> str:
     return prompt
 
 
-def cut(engine: Any, prompt: str, params: DecodeParams) -> tuple[str, str]:
-    """The end of the prompt that is used, and one sentence where that is not all of it."""
+def cut(engine: "Engine", prompt: str, params: DecodeParams) -> tuple[str, str]:
+    """Return the end of the prompt that is used, and one sentence where that is not all of it."""
     used, said = prompt[-PROMPT_LIMIT:], ""
     if len(used) < len(prompt):
         said = links.CUT_CHARACTERS.format(limit=PROMPT_LIMIT, length=len(prompt))
@@ -127,40 +130,45 @@ def cut(engine: Any, prompt: str, params: DecodeParams) -> tuple[str, str]:
 
 
 def _messages(
-    session: Session, epoch: int, prompt: str, pair: str, params: DecodeParams
-) -> Iterator[dict[str, Any]]:
+    visitor: PlaygroundVisitor, epoch: int, prompt: str, pair: str, params: DecodeParams
+) -> Generator[queue.Message, None, None]:
     """Wait for the model, then decode until the end, the time limit or the next epoch."""
     loading = MODELS.want(pair)
-    while not loading.over and session.epoch == epoch:
+    while not loading.over and visitor.epoch == epoch:
         yield {"type": "say", "sentence": loading.sentence, "state": "waiting", "at": time.time()}
         time.sleep(_POLL)
     if loading.error:
         raise RheoError(loading.sentence)
-    if session.epoch != epoch:
+    if visitor.epoch != epoch or loading.engine is None:
         yield {"type": "say", "sentence": labels.STOPPED_RUN, "state": "done"}
         return
     prompt, said = cut(loading.engine, prompt, params)
-    session.doing = "decoding"
-    yield from _rounds(session, epoch, live_run.pieces(pair, prompt, params), prompt, said)
+    visitor.doing = "decoding"
+    yield from _rounds(visitor, epoch, live_run.pieces(pair, prompt, params), prompt, said)
 
 
 def _rounds(
-    session: Session, epoch: int, pieces: Iterator[Run], prompt: str, said: str
-) -> Iterator[dict[str, Any]]:
-    """A run's messages: it begins, its rounds, how it ended."""
-    run, key, began, how = None, secrets.token_hex(6), time.monotonic(), ""
+    visitor: PlaygroundVisitor,
+    epoch: int,
+    pieces: Generator[Run, None, None],
+    prompt: str,
+    said: str,
+) -> Generator[queue.Message, None, None]:
+    """Yield a run's messages: it begins, its rounds, how it ended."""
+    run: Run | None = None
+    key, began, how = secrets.token_hex(6), time.monotonic(), ""
     made: list[dict[str, Any]] = []
     reference_speed.decoded.append(key)
     yield {"type": "begin", "key": key, "prompt": prompt, "transcript": "", "metrics": []}
     try:
         for piece in pieces:
             run = live_run.grown(run, piece)
-            session.keep(key, run)
+            visitor.keep(key, run)
             for round in piece.rounds:
-                made.append(shown := wire.a_round(run, round))
+                made.append(shown := messages.a_round(run, round))
                 running = {"sentence": f"{said} {labels.RUNNING}".strip(), "state": "running"}
-                yield {"type": "round", "round": shown, **wire.state(run), **running}
-            if session.epoch != epoch:
+                yield {"type": "round", "round": shown, **messages.state(run), **running}
+            if visitor.epoch != epoch:
                 how = labels.STOPPED_RUN
                 break
             if time.monotonic() - began > (most := current().seconds):
@@ -168,7 +176,12 @@ def _rounds(
                 break
     finally:
         pieces.close()
-    times = metrics.ratio(run, this_machine.machine(key, run, session.runs))
+    assert run is not None  # the last piece always comes
+    times = metrics.ratio(run, this_machine.machine(key, run, visitor.runs))
     speed = measures.ENDED.format(ratio=times) if times else ""
     how = how or labels.FINISHED.format(stop=labels.STOPS[run.stop]) + speed
-    yield {**wire.whole(key, run, made=made), "sentence": f"{said} {how}".strip(), "state": "done"}
+    yield {
+        **messages.whole(key, run, made=made),
+        "sentence": f"{said} {how}".strip(),
+        "state": "done",
+    }

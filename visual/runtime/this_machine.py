@@ -11,10 +11,11 @@ from visual.runtime.model_loader import MODELS
 
 
 def machine(key: Any, run: Run, own: Mapping[str, Run]) -> Machine:
-    """What this machine knows beside a run's trace.
+    """Return what this machine knows beside a run's trace.
 
     Args:
-        key: of the run. own: the visitor's runs, among which a plain one is the better reference.
+        key: of the run, as a browser sent it.
+        own: the visitor's runs, among which a plain one is the better reference.
     """
     here = key in reference_speed.decoded
     runs = [r for k, r in own.items() if k in reference_speed.decoded and r.pair == run.pair]

@@ -1,15 +1,15 @@
-"""A Space's GPU, lent to one run at a time (ZeroGPU); elsewhere `lent` changes nothing.
+"""Runs on the GPU that a Space gives to one run at a time (ZeroGPU); elsewhere nothing changes.
 
-There the decorated generator runs in a process forked for it: what it changes is lost, only plain
-Python objects come back, and of an error only the name of its class. So a run that fails says why
-as a value. Decorated is not `session.decode` itself, which Gradio binds and which keeps the
-visitor's runs and sees the Stop button, but what it iterates: in the same thread and context, where
-the decorator looks for the visitor whose GPU time it is.
+There the generator that `on_gpu` decorates runs in a process forked for it: what it changes is
+lost, only plain Python objects come back, and of an error only the name of its class. So a run that
+fails says why as a value. Decorated is not `session.decode` itself, which Gradio
+binds and which keeps the visitor's runs and sees the Stop button, but what it iterates: in the same
+thread and context, where the decorator looks for the visitor whose GPU time it is.
 """
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from functools import wraps
 from typing import Any
@@ -22,30 +22,31 @@ from visual.words import refusals
 
 ZERO = bool(os.getenv("SPACES_ZERO_GPU"))
 if ZERO:
-    import spaces  # before torch, or it refuses to lend anything
+    import spaces  # before torch, or it refuses to work
 
-Pieces = Callable[..., Iterator[Run]]
+Pieces = Callable[..., Generator[Run, None, None]]
+_Answers = Callable[..., Generator[Run | str, None, None]]
 
 
-def lent(seconds: Callable[..., int]) -> Callable[[Pieces], Pieces]:
-    """Run a generator of runs on a lent GPU.
+def on_gpu(seconds: Callable[..., int]) -> Callable[[Pieces], Pieces]:
+    """Return a decorator that runs a generator of runs on the Space's GPU.
 
     Args:
-        seconds: of the same arguments: how long the GPU is asked for.
+        seconds: how long the GPU is asked for, of the generator's arguments.
     """
 
     def decorate(run: Pieces) -> Pieces:
         if not ZERO:
             return run
-        return _said(spaces.GPU(duration=seconds)(_answers(run, seconds)), run)
+        return _raised(spaces.GPU(duration=seconds)(_told(run, seconds)), run)
 
     return decorate
 
 
-def _answers(run: Pieces, seconds: Callable[..., int]) -> Callable[..., Iterator[Run | str]]:
-    """In the worker: pieces, and at last the sentence of a run that failed or took too long."""
+def _told(run: Pieces, seconds: Callable[..., int]) -> _Answers:
+    """Return the worker's side: pieces, and last a sentence if the run failed or took too long."""
 
-    def answers(*arguments: Any) -> Iterator[Run | str]:
+    def answers(*arguments: Any) -> Generator[Run | str, None, None]:
         most = seconds(*arguments)
         end = time.monotonic() + most
         with closing(run(*arguments)) as pieces:
@@ -53,7 +54,7 @@ def _answers(run: Pieces, seconds: Callable[..., int]) -> Callable[..., Iterator
                 for piece in pieces:
                     yield piece
                     if time.monotonic() > end and piece.rounds:  # before it is cut off
-                        yield refusals.LENT_TIME_IS_UP.format(seconds=most)
+                        yield refusals.GPU_TIME_IS_UP.format(seconds=most)
                         return
             except RheoError as error:
                 yield str(error)
@@ -61,11 +62,11 @@ def _answers(run: Pieces, seconds: Callable[..., int]) -> Callable[..., Iterator
     return answers
 
 
-def _said(answers: Callable[..., Iterator[Run | str]], run: Pieces) -> Pieces:
-    """In the main process: the pieces; a sentence, Gradio's own too, is a RheoError again."""
+def _raised(answers: _Answers, run: Pieces) -> Pieces:
+    """Return the page's side: the pieces; a sentence, Gradio's own too, is a RheoError again."""
 
     @wraps(run)
-    def pieces(*arguments: Any) -> Iterator[Run]:
+    def pieces(*arguments: Any) -> Generator[Run, None, None]:
         with closing(answers(*arguments)) as found:
             try:
                 for answer in found:

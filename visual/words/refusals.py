@@ -1,7 +1,7 @@
 """Sentences about sharing one server: its limits, its line of visitors, what it refuses."""
 
 AHEAD = "{count} ahead of you …"
-LINE_FULL = (
+QUEUE_FULL = (
     "The model is busy and {length} visitors wait for it already, as many as may: try again in a "
     "minute; the recorded runs and the other pages work meanwhile."
 )
@@ -13,7 +13,7 @@ OVER_LIMIT = "{name} = {value:,} is more than this server allows: choose at most
 LONG_PROMPT = "The prompt has {length:,} tokens and this server takes {limit:,}: shorten it."
 NO_TEXT = "The prompt is not valid Unicode text: type it again."
 NO_SUCH_PAIR = "This server offers no such pair: choose one of {names}."
-LENT_TIME_IS_UP = (
+GPU_TIME_IS_UP = (
     "The GPU was lent for {seconds} s and these are over: the rounds shown stay; ask for fewer new "
     "tokens."
 )

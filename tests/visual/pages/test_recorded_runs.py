@@ -19,7 +19,7 @@ from visual.pages import recorded_runs
 from visual.round import round_table
 from visual.runtime import run_store
 from visual.runtime.run_settings import FIELDS
-from visual.runtime.session import RUNS, Session
+from visual.runtime.session import RUNS, PlaygroundVisitor
 from visual.words import labels, recordings
 
 SKIPPED = {"__type__": "update"}
@@ -40,13 +40,13 @@ def sent(run: Run, packed: bool = True) -> str:
     return base64.b64encode(tracefile.dumps(run, packed)).decode()
 
 
-def answer(visitor: Session, **payload) -> tuple[dict, list]:
+def answer(visitor: PlaygroundVisitor, **payload) -> tuple[dict, list]:
     message, *controls = recorded_runs.opened(SimpleNamespace(**payload), visitor)
     return json.loads(message), controls
 
 
 def test_an_own_trace_is_kept_and_its_settings_go_to_the_controls(run):
-    visitor = Session(epoch=3, wanted=3, doing="decoding")
+    visitor = PlaygroundVisitor(epoch=3, wanted=3, doing="decoding")
     for packed in (True, False):
         message, controls = answer(visitor, data=sent(run, packed))
         assert (message["type"], message["show"]) == ("run", 0)
@@ -70,7 +70,7 @@ def test_settings_that_have_no_place_on_the_controls_are_left_alone(run):
 
 
 def test_only_so_many_runs_of_a_visitor_are_kept(run):
-    visitor = Session()
+    visitor = PlaygroundVisitor()
     for _ in range(RUNS + 2):
         answer(visitor, data=sent(run))
     assert len(visitor.runs) == RUNS
@@ -101,19 +101,19 @@ def bomb() -> str:
     ],
 )
 def test_what_cannot_be_opened_is_one_sentence_and_nothing_changes(run, data, said):
-    visitor = Session(epoch=3, wanted=2, doing="decoding")
+    visitor = PlaygroundVisitor(epoch=3, wanted=2, doing="decoding")
     message, controls = answer(visitor, data=data(run))
     assert (message["type"], message["state"]) == ("say", "wrong")
     assert said in message["sentence"] and len(message["sentence"]) < 200
     assert controls == [SKIPPED] * (1 + len(FIELDS))
-    assert visitor == Session(epoch=3, wanted=2, doing="decoding")
+    assert visitor == PlaygroundVisitor(epoch=3, wanted=2, doing="decoding")
 
 
 def test_more_rounds_or_nodes_than_can_be_shown_are_one_sentence(run, monkeypatch):
     monkeypatch.setattr(recorded_runs, "_NODES", 4)
-    assert "a round of 9 nodes" in answer(Session(), data=sent(run))[0]["sentence"]
+    assert "a round of 9 nodes" in answer(PlaygroundVisitor(), data=sent(run))[0]["sentence"]
     monkeypatch.setattr(recorded_runs, "_ROUNDS", 1)
-    assert "2 rounds" in answer(Session(), data=sent(run))[0]["sentence"]
+    assert "2 rounds" in answer(PlaygroundVisitor(), data=sent(run))[0]["sentence"]
 
 
 def test_a_view_that_fails_at_a_trace_is_one_sentence(run, monkeypatch):
@@ -121,12 +121,12 @@ def test_a_view_that_fails_at_a_trace_is_one_sentence(run, monkeypatch):
         raise ZeroDivisionError
 
     monkeypatch.setattr(recorded_runs.messages, "whole", fail)
-    assert answer(Session(), data=sent(run))[0]["sentence"] == recordings.UNDRAWABLE
+    assert answer(PlaygroundVisitor(), data=sent(run))[0]["sentence"] == recordings.UNDRAWABLE
 
 
 @pytest.mark.parametrize("key", [None, 3, "", "recorded", "gallery/none", "gallery/../x", ["a"]])
 def test_a_key_that_names_no_shipped_run_is_one_sentence(key):
-    message, _ = answer(Session(), key=key)
+    message, _ = answer(PlaygroundVisitor(), key=key)
     assert message["sentence"] == recordings.NOT_THERE
 
 
@@ -137,11 +137,11 @@ def test_a_shipped_run_opens_at_its_round(run, tmp_path, monkeypatch):
     monkeypatch.setattr(run_store, "TRACES", tmp_path)
     for cached in (run_store.gallery, run_store._shipped):
         monkeypatch.setattr(run_store, cached.__name__, cached.__wrapped__)
-    message, _ = answer(Session(), key="gallery/one")
+    message, _ = answer(PlaygroundVisitor(), key="gallery/one")
     assert (message["key"], message["show"]) == ("gallery/one", 1)
     assert message["sentence"] == recordings.GALLERY_RUN.format(title="One")
     assert run_store.find({}, "gallery/one") == run
-    assert answer(Session(), key="gallery/gone")[0]["sentence"] == recordings.NOT_THERE
+    assert answer(PlaygroundVisitor(), key="gallery/gone")[0]["sentence"] == recordings.NOT_THERE
 
 
 # Saving
@@ -150,7 +150,7 @@ def test_a_shipped_run_opens_at_its_round(run, tmp_path, monkeypatch):
 def file(made: Run, **asked) -> dict:
     payload = {"run": "mine", "round": 0, "n": 4, **asked}
     return json.loads(
-        recorded_runs.saved(SimpleNamespace(**payload), Session({"mine": made}))["saved"]
+        recorded_runs.saved(SimpleNamespace(**payload), PlaygroundVisitor({"mine": made}))["saved"]
     )
 
 

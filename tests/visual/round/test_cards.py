@@ -1,4 +1,4 @@
-"""Cards: their numbers prove their verdict, nothing of it shows through the veil, no token acts."""
+"""Cards: their numbers prove their verdict, nothing concealed gives it away, no token acts."""
 
 import re
 from html.parser import HTMLParser
@@ -17,11 +17,11 @@ VERDICT = re.compile("accepted|rejected|emitted|holds|does not hold|✓|✕|is l
 
 
 class Card(HTMLParser):
-    """What of a card is open and what is veiled: text, and where things stand."""
+    """What of a card is open and what is concealed: text, and where things stand."""
 
     def __init__(self, html):
         super().__init__()
-        self.open, self.veiled = "", ""
+        self.open, self.concealed = "", ""
         self.stack, self.tags, self.attributes = [], set(), set()
         self.segments, self.tick, self.bare_tick = [], None, False  # [classes, left, right]
         self.feed(html)
@@ -45,12 +45,12 @@ class Card(HTMLParser):
 
     def handle_data(self, data):
         if self.hidden():
-            self.veiled += data
+            self.concealed += data
         else:
             self.open += data + " "
 
     def hidden(self):
-        return any("veil" in classes for _, classes in self.stack)
+        return any("spoiler" in classes for _, classes in self.stack)
 
 
 def percent(style):
@@ -68,7 +68,7 @@ def of_steps(runs):
 
 
 def leaks(step, html):
-    """What a veiled card tells of its verdict all the same."""
+    """What a concealed card tells of its verdict all the same."""
     card = Card(html)
     shown = re.findall(r"\d+\.\d+", card.open)
     known = {step.low, step.high, step.ratio, step.p, step.q_tilde} - {None}
@@ -78,22 +78,22 @@ def leaks(step, html):
     return [*VERDICT.findall(names), *drawn, *(["tick"] if card.bare_tick else [])]
 
 
-def check_veil(runs):
+def check_concealed(runs):
     count = 0
     for _, _, step, html in of_steps(runs):
         count += 1
         assert not leaks(step, html)
-        assert leaks(step, html.replace("veil", ""))  # the check itself can fail
-        assert labels.VERDICTS[step.verdict] in Card(html).veiled
+        assert leaks(step, html.replace("spoiler", ""))  # the check itself can fail
+        assert labels.VERDICTS[step.verdict] in Card(html).concealed
     assert count
 
 
-def test_nothing_shows_through_the_veil():
-    check_veil(MADE)
+def test_nothing_concealed_shows():
+    check_concealed(MADE)
 
 
-def test_nothing_shows_through_the_veil_with_every_strategy(played):
-    check_veil(every(played))
+def test_nothing_concealed_shows_with_every_strategy(played):
+    check_concealed(every(played))
 
 
 PROBE = re.compile(
@@ -217,7 +217,7 @@ def test_a_hostile_token_stays_text(hostile):
         for _, _, _, html in of_steps([run]):
             card = Card(html)
             assert card.tags <= TAGS and card.attributes <= ATTRIBUTES
-            assert sentences.token(hostile) in card.open + card.veiled
+            assert sentences.token(hostile) in card.open + card.concealed
             html.encode()  # no lone surrogate
         for round in run.rounds:
             for frame in steps.of(run, round):

@@ -7,7 +7,7 @@ import pytest
 from rheo.params import DecodeParams
 from tests.visual import by_hand
 from visual.browser import messages
-from visual.pages.slider_constraints import settle
+from visual.pages.slider_constraints import resolve
 from visual.round import what_if_view
 from visual.runtime import run_settings
 from visual.words import measures
@@ -75,7 +75,7 @@ SETTINGS = [
 @pytest.mark.parametrize(("moved", "asked", "changes"), SETTINGS)
 def test_settings_give_way_and_then_go_together(moved, asked, changes):
     usual = {name: getattr(DecodeParams(), name) for name in run_settings.FIELDS}
-    made, said = settle(moved, usual | asked)
+    made, said = resolve(moved, usual | asked)
     assert made == changes
     assert len(said) >= len(changes)
     DecodeParams(**(usual | asked | changes))
@@ -90,5 +90,5 @@ def test_whatever_is_moved_the_rest_goes_together():
                     for S in (16, 128):
                         asked = {"strategy": strategy, "K": K, "m": m, "probes": probes, "S": S}
                         for moved in ("strategy", "m", "K", "S", "probes"):
-                            changes, _ = settle(moved, usual | asked)
+                            changes, _ = resolve(moved, usual | asked)
                             DecodeParams(**(usual | asked | changes))

@@ -25,7 +25,7 @@ def scripted(monkeypatch):
 
 
 def begun(prompt="long"):
-    visitor = session.Session()
+    visitor = session.PlaygroundVisitor()
     session.begin(visitor)
     usual = controls.DecodeParams()
     values = [getattr(usual, name) for name in run_settings.FIELDS]
@@ -44,11 +44,11 @@ def test_stop_ends_a_run_after_its_round():
     rest = list(messages)
     assert [m["type"] for m in rest][-1] == "run" and len(rest) <= 2
     assert rest[-1]["sentence"] == labels.STOPPED_RUN and visitor.doing == "nothing"
-    assert not queue.LINE
+    assert not queue.MODEL_QUEUE
 
 
 def test_stop_with_nothing_running_changes_nothing():
-    visitor = session.Session()
+    visitor = session.PlaygroundVisitor()
     assert isinstance(session.stop(visitor), dict)  # gradio's "no update"
     _, messages = begun("short")
     assert list(messages)[-1]["type"] == "run"
@@ -58,22 +58,22 @@ def test_a_replaced_run_ends_without_a_word():
     visitor, messages = begun()
     until(messages, "round")
     session.begin(visitor)
-    assert [m["type"] for m in messages] in ([], ["round"]) and not queue.LINE
+    assert [m["type"] for m in messages] in ([], ["round"]) and not queue.MODEL_QUEUE
     assert visitor.doing == "waiting"  # it is the next run that waits
 
 
 def test_a_visitor_who_leaves_frees_the_model():
     visitor, messages = begun()
     until(messages, "round")
-    assert queue.LINE
+    assert queue.MODEL_QUEUE
     session.end(visitor)
     list(messages)
-    assert not queue.LINE and visitor.epoch > visitor.wanted
+    assert not queue.MODEL_QUEUE and visitor.epoch > visitor.wanted
 
 
 def test_a_closed_page_closes_the_run():
     """What Gradio does with the generator of a tab that is closed."""
-    visitor = session.Session()
+    visitor = session.PlaygroundVisitor()
     session.begin(visitor)
     usual = controls.DecodeParams()
     messages = session.decode(
@@ -81,9 +81,9 @@ def test_a_closed_page_closes_the_run():
     )
     while json.loads(next(messages))["type"] != "round":
         pass
-    assert queue.LINE
+    assert queue.MODEL_QUEUE
     messages.close()
-    assert not queue.LINE and visitor.doing == "nothing"
+    assert not queue.MODEL_QUEUE and visitor.doing == "nothing"
 
 
 @pytest.mark.parametrize(

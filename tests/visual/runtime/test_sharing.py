@@ -1,4 +1,4 @@
-"""One server for many: the line before the model, limits of a run, what the machine can hold."""
+"""One server for many: the queue before the model, limits of a run, what the machine can hold."""
 
 import json
 import threading
@@ -18,7 +18,7 @@ from visual.runtime.model_loader import Models
 from visual.server import limits, settings
 from visual.words import refusals
 
-# The line
+# The queue
 
 
 def test_the_first_has_the_model_the_others_read_their_place():
@@ -37,14 +37,14 @@ def test_the_first_has_the_model_the_others_read_their_place():
     for count, name in enumerate("abc", start=1):
         threads.append(threading.Thread(target=visit, args=(name, gates[name])))
         threads[-1].start()
-        while len(queue.LINE) < count:
+        while len(queue.MODEL_QUEUE) < count:
             time.sleep(0.01)
     time.sleep(0.2)
     for name in "cba":  # b and c are ready first, and still wait their turn
         gates[name].set()
     for thread in threads:
         thread.join(10)
-    assert order == ["a", "b", "c"] and len(queue.LINE) == 0
+    assert order == ["a", "b", "c"] and len(queue.MODEL_QUEUE) == 0
     assert told["a"] == ["done"] and told["b"][0] == refusals.AHEAD.format(count=1)
     assert told["c"][0] == refusals.AHEAD.format(count=2)
 
@@ -53,13 +53,13 @@ def test_one_too_many_is_refused_with_the_length(monkeypatch):
     monkeypatch.setattr(queue, "current", lambda: settings.read({"RHEO_QUEUE": "2"}))
     with ExitStack() as stack:
         for _ in range(3):
-            stack.enter_context(queue.LINE.ticket(2))
+            stack.enter_context(queue.MODEL_QUEUE.ticket(2))
         with pytest.raises(RheoError, match="2 visitors wait"):
             next(queue.in_turn(lambda: False, iter(())))
-    assert len(queue.LINE) == 0
+    assert len(queue.MODEL_QUEUE) == 0
 
 
-def test_a_visitor_who_goes_leaves_the_line():
+def test_a_visitor_who_goes_leaves_the_queue():
     closed = []
 
     def work():
@@ -72,19 +72,19 @@ def test_a_visitor_who_goes_leaves_the_line():
     first, second = queue.in_turn(lambda: False, work()), queue.in_turn(lambda: False, work())
     assert next(first)["sentence"] == "one" and "ahead" in next(second)["sentence"]
     second.close()
-    assert len(queue.LINE) == 1
+    assert len(queue.MODEL_QUEUE) == 1
     first.close()
-    assert len(queue.LINE) == 0 and closed
+    assert len(queue.MODEL_QUEUE) == 0 and closed
 
 
-def test_a_run_that_fails_leaves_the_line():
+def test_a_run_that_fails_leaves_the_queue():
     def work():
         yield {"sentence": "one"}
         raise ValueError
 
     with pytest.raises(ValueError):
         list(queue.in_turn(lambda: False, work()))
-    assert len(queue.LINE) == 0
+    assert len(queue.MODEL_QUEUE) == 0
 
 
 # Limits

@@ -276,7 +276,7 @@ def test_a_run_has_a_deadline(engine, monkeypatch):
     monkeypatch.setattr(session, "current", lambda: settings.read({"RHEO_SECONDS": "5"}))
     clock = iter(range(0, 10**6, 3))
     monkeypatch.setattr(session.time, "monotonic", lambda: next(clock))
-    visitor = session.Session()
+    visitor = session.PlaygroundVisitor()
     pieces = live_run.pieces("tiny", "the cat", PARAMS)
     *_, last = session._rounds(visitor, visitor.epoch, pieces, "the cat", "")
-    assert "5 s" in last["sentence"] and len(queue.LINE) == 0
+    assert "5 s" in last["sentence"] and len(queue.MODEL_QUEUE) == 0

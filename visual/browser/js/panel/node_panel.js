@@ -10,7 +10,7 @@ export class NodePanel {
   constructor(viewer) {
     this.viewer = viewer;
     this.timer = 0;
-    this.ranking = new SortableTable(viewer.part('ranking'), viewer.common.veiled);
+    this.ranking = new SortableTable(viewer.part('ranking'), viewer.common.spoilers);
   }
 
   inspect() {

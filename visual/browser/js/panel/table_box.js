@@ -7,7 +7,7 @@ export class TableBox {
     const { part, common } = viewer;
     this.viewer = viewer;
     [this.step, this.node] = common.keyed;   // columns of the table
-    this.table = new SortableTable(part('table'), common.veiled);
+    this.table = new SortableTable(part('table'), common.spoilers);
     part('table-box').addEventListener('toggle', () => this.unfold());
     part('table').addEventListener('click', ({ target }) => {
       const node = target.closest('tbody tr')?.rheo.cells[this.node];
@@ -27,7 +27,7 @@ export class TableBox {
     for (const tr of part('table').querySelectorAll('tbody tr')) {
       const { cells } = tr.rheo;
       tr.classList.toggle('here', cells[this.node] === view.node);
-      tr.toggleAttribute('data-veiled', cells[this.step] > decided);
+      tr.toggleAttribute('data-concealed', cells[this.step] > decided);
     }
   }
 }

@@ -19,7 +19,7 @@ export class StepText {
   showCard() {                               // a finished round has its node's card alone
     const { view, part } = this.viewer, { card, node } = view.frames[view.frame];
     part('card').innerHTML = view.isFinished && node !== view.node ? '' : card;  // escaped by `cards`
-    part('card').toggleAttribute('data-veiled', view.asking);
+    part('card').toggleAttribute('data-concealed', view.asking);
   }
 
   outcome(ask) {                             // right or wrong, and the round's score

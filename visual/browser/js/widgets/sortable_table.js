@@ -35,7 +35,7 @@ export class SortableTable {
       const td = tr.insertCell();
       td.textContent = cell ?? '';
       if (typeof cell === 'number' || Number.isFinite(parseFloat(cell))) td.className = 'number';
-      if (hides[column]) td.classList.add('veil');
+      if (hides[column]) td.classList.add('spoiler');
     });
     return tr;
   }
