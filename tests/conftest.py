@@ -26,6 +26,8 @@ from rheo.models.hub.fetch import console_progress, ensure_source
 from tests.decoding.tiny_runs import tiny_pair
 from tests.needs import skip_unless_required
 
+TESTS = Path(__file__).parent
+LONGEST_ROOMS = ("browser", "decoding", "trace", "models", "training", "house", "cli", "bench")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -41,8 +43,14 @@ def embedded_folder() -> Path:
 @pytest.fixture(scope="session")
 def starter_head() -> Path:
     """The head that the reference vectors were computed with."""
-    kept = Path(__file__).parent / "vectors" / "starter"
+    kept = TESTS / "vectors" / "starter"
     return kept if kept.is_dir() else ASSETS / "eagle3-smollm2-135m"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the rooms with the longest files first: the processes then end together."""
+    rooms = {TESTS / room: place for place, room in enumerate(LONGEST_ROOMS)}
+    items.sort(key=lambda item: min(rooms.get(p, len(rooms)) for p in item.path.parents))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

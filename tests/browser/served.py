@@ -2,7 +2,7 @@
 
 The model replays rounds of a sample run, slowly enough to be stopped: 60 for a prompt with the word
 "long", else 8; the prompt "fail" fails. Everything else is the app as it is. With the environment
-variable RHEO_REAL set, the real model is loaded instead.
+variable RHEO_REAL set, the real model is loaded instead; RHEO_ROUND_S is the seconds of a round.
 """
 
 import os
@@ -17,7 +17,8 @@ from rheo.trace.schema import Run
 from tests.visual import sample
 from visual.runtime import model_loader, run_store
 
-ROUND_S, SLOW_S = 0.25, 5.0  # SLOW_S for a prompt with the word "slow"
+ROUND_S = float(os.getenv("RHEO_ROUND_S", "0.25"))
+SLOW_S = 2.0  # for a prompt with the word "slow"
 
 
 class Decoding:

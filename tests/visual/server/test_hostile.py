@@ -44,7 +44,7 @@ def test_a_value_out_of_range_is_one_sentence(field, value):
 def address(tmp_path_factory):
     traces = tmp_path_factory.mktemp("traces")
     io.save(sample.run(rounds=3), traces / "first.json.gz")
-    with served(traces, RHEO_MAX_BODY_KB="2048", RHEO_RATE="0") as where:
+    with served(traces, RHEO_MAX_BODY_KB="2048", RHEO_RATE="0", RHEO_ROUND_S="0.01") as where:
         yield where
 
 
