@@ -1,14 +1,11 @@
-"""What a visited node would look like under another m, T or K, from what its trace stored.
+"""A visited node under another m, T or K, recomputed from what its trace stored.
 
-The draft's side is exact: a trace keeps q, untempered, on the whole support. The target's law at
-another temperature T' is p ** (T / T'), renormalised over the whole vocabulary, and a trace keeps p
-on the support, its most probable tokens outside, and the rest's count and mass by octave. The
-rest's tempered mass is bounded from both sides; the middle is used, and the largest error that it
-can cause is told. Which nodes survive pruning would need a new draft: the slots that the run kept
-stay kept.
+The draft's side is exact: a trace keeps q, untempered, on the whole support. The target at another
+temperature is known within bounds (`tempered_target`); the middle is used, and the largest error
+that it can cause is told. Which nodes survive pruning would need a new draft: the slots that the
+run kept stay kept.
 """
 
-import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -18,18 +15,16 @@ from torch import Tensor
 from rheo.algorithm.expansion import KINDS, PROBE, Expansion, expand
 from rheo.algorithm.strategies import TABLE
 from rheo.algorithm.verify import Children, NodeRule, child_probability
-from rheo.decoding.round_buffer import OCTAVES
 from rheo.errors import RheoError
+from rheo.exact.tempered_target import target_at
 from rheo.params import DecodeParams
 from rheo.trace.schema import Round, Run, Visit
 
 LARGEST_VOCABULARY = 1 << 18  # tokens of the largest vocabularies there are
-LOOKS = 9  # laws looked at between the two bounds
-LAST = OCTAVES - 1  # the octave that is open below
 
 
 @dataclass(frozen=True)
-class Slot:
+class RecomputedSlot:
     """A child slot; accept is None where the child was pruned."""
 
     kind: str
@@ -41,7 +36,7 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Look:
+class RecomputedNode:
     """A node under m, T and K.
 
     Attributes:
@@ -60,7 +55,7 @@ class Look:
     K: int
     T: float
     z: float
-    slots: tuple[Slot, ...]
+    slots: tuple[RecomputedSlot, ...]
     uniforms: tuple[float, ...]
     sure: bool
     probe: float | None
@@ -73,7 +68,7 @@ class Look:
     error: float
 
 
-def look(
+def recompute(
     run: Run,
     round: Round,
     node: int,
@@ -81,8 +76,8 @@ def look(
     T: float,
     K: int,
     vocabulary: int = LARGEST_VOCABULARY,
-) -> Look:
-    """The node under m, T and K, by the functions of the engine in float64.
+) -> RecomputedNode:
+    """Recompute a visited node under m, T and K, by the functions of the engine in float64.
 
     Args:
         vocabulary: of the target, an upper bound.
@@ -93,18 +88,36 @@ def look(
     own = DecodeParams.from_dict(run.params)
     asked = replace(own, m=m, T=T, K=K)
     visit = _stored(round, node, own, asked)
-    q = torch.tensor(visit.q, dtype=torch.float64)
+    q = torch.tensor(visit.q, dtype=torch.float64)  # (S,)
     uniforms, sure = _uniforms(round, visit, own, q)
-    grown = _slots(q, uniforms, asked)
-    places = {child.slot for child in round.children(node)}
-    kept = torch.tensor([slot in places for slot in range(asked.K)])
-    first = TABLE[own.strategy].policy(asked).m
-    children = Children(grown.rank[0], kept, grown.kind[0], first)
-    laws = _target(visit, own.T, asked.T, vocabulary)  # (LOOKS, S + 1), the middle one last
-    return _seen(visit, asked, grown, children, laws, (uniforms, sure))
+    grown = _expand(q, uniforms, asked)
+    kept = {child.slot for child in round.children(node)}
+    p = target_at(visit, own.T, asked.T, vocabulary)  # (n, S + 1), the middle one last
+    verified = _verify(asked, grown, kept, p)
+    at_node, taken, residual = verified.at_node, verified.taken, verified.residual
+    tilde = verified.q_tilde[-1, 0] if asked.J else p.new_zeros(0)
+    probed = bool((verified.children.kept & (verified.children.kind == PROBE)).any())
+    return RecomputedNode(
+        m=asked.m,
+        K=asked.K,
+        T=asked.T,
+        z=float(grown.log_z[0].exp()),
+        slots=_slots(visit, grown, verified, p),
+        uniforms=tuple(uniforms.tolist()[: asked.J]),
+        sure=sure,
+        probe=float(at_node.accept[-1, 0]) if probed else None,
+        accept=float(taken[-1].sum()),
+        overlap=float(torch.minimum(p[-1, :-1], tilde).sum()) if len(tilde) else None,
+        ids=visit.ids,
+        p=tuple(p[-1, :-1].tolist()),
+        q_tilde=tuple(tilde.tolist()),
+        residual=tuple(residual[-1].tolist()),
+        error=_error(p, verified),
+    )
 
 
 def _stored(round: Round, node: int, own: DecodeParams, asked: DecodeParams) -> Visit:
+    """Return the visit to recompute, or refuse what was not stored or cannot be."""
     visit = round.visit_of(node)
     if visit is None:
         raise RheoError("The walk never came to this node: choose one that it visited.")
@@ -127,14 +140,14 @@ def _stored(round: Round, node: int, own: DecodeParams, asked: DecodeParams) -> 
     return visit
 
 
-def _slots(q: Tensor, uniforms: Tensor, params: DecodeParams) -> Expansion:
-    """The node (1, ...) expanded anew."""
+def _expand(q: Tensor, uniforms: Tensor, params: DecodeParams) -> Expansion:
+    """Expand the node (1, ...) anew."""
     policy = TABLE[params.strategy].policy(params)
     return expand(q.log()[None], uniforms[None, : policy.J], policy, params.K, None, params.T)
 
 
 def _uniforms(round: Round, visit: Visit, own: DecodeParams, q: Tensor) -> tuple[Tensor, bool]:
-    """What the node's probes were drawn with (J,), and whether that is certain.
+    """Return what the node's probes were drawn with (J,), and whether that is certain.
 
     A trace keeps the uniforms in the order of expansion, pruned nodes among them. Of those that the
     node can have had, the first that draws the recorded children is taken.
@@ -146,7 +159,7 @@ def _uniforms(round: Round, visit: Visit, own: DecodeParams, q: Tensor) -> tuple
     rows = torch.tensor(round.uniforms.probes, dtype=torch.float64).view(-1, own.J)
     drawn = []
     for row in (rows[i] for i in _rows(round, visit.node, own.K) if i < len(rows)):
-        tokens = [visit.ids[rank] for rank in _slots(q, row, own).rank[0].tolist()]
+        tokens = [visit.ids[rank] for rank in _expand(q, row, own).rank[0].tolist()]
         if all(tokens[slot] == token for slot, token in known.items()):
             drawn.append(row)
     if not drawn:
@@ -155,7 +168,7 @@ def _uniforms(round: Round, visit: Visit, own: DecodeParams, q: Tensor) -> tuple
 
 
 def _rows(round: Round, node: int, K: int) -> range:
-    """Where the node can stand in the order of expansion: level by level, K a level."""
+    """Return where the node can stand in the order of expansion: level by level, K a level."""
     there = round.nodes[node]
     if there.depth == 0:
         return range(1)
@@ -167,118 +180,52 @@ def _rows(round: Round, node: int, K: int) -> range:
     return range(base + before, base + K - (len(level) - 1 - before))
 
 
-class Bounds(NamedTuple):
-    """Between which the tempered mass of a rest lies."""
+class _Verified(NamedTuple):
+    """The node judged against n candidates for p."""
 
-    low: float
-    high: float
-
-
-def rest_bounds(mass: float, count: int, least: float, most: float, power: float) -> Bounds:
-    """sum of x ** power over `count` masses in [least, most] that sum to `mass`.
-
-    It is extreme where they are all equal, and where all but one stand at an end.
-
-    >>> rest_bounds(0.4, 4, 0.0, 0.2, 2.0)
-    Bounds(low=0.04000000000000001, high=0.08000000000000002)
-    """
-    if mass <= 0 or most <= 0:
-        return Bounds(0.0, 0.0)
-    count = max(count, 1, math.ceil(mass / most))
-    least = min(least, mass / count)
-    full = min(count - 1, int((mass - count * least) / (most - least))) if most > least else 0
-    between = max(0.0, mass - full * most - (count - full - 1) * least)
-    peaked = full * most**power + between**power + (count - full - 1) * least**power
-    equal = count * (mass / count) ** power
-    return Bounds(min(peaked, equal), max(peaked, equal))
+    children: Children  # (n, K)
+    q_tilde: Tensor  # (n, J, S)
+    at_node: NodeRule
+    taken: Tensor  # (n, K) with what probability the walk goes on to each child
+    residual: Tensor  # (n, S + 1) normalised
 
 
-def _rest(visit: Visit, count: int, power: float) -> Bounds:
-    """The same of all that a trace tells of the visit's rest: octave by octave, or, in a trace
-    without them, as `count` masses below the least one that it names."""
-    if not visit.rest_counts:
-        named = visit.outside_p or (visit.rest,)
-        return rest_bounds(visit.rest, count, 0.0, min(named), power)
-    bounds = [
-        rest_bounds(mass, n, 0.0 if k == LAST else 2.0 ** -(k + 1), 2.0**-k, power)
-        for k, (n, mass) in enumerate(zip(visit.rest_counts, visit.rest_masses, strict=True))
-    ]
-    return Bounds(*(math.fsum(ends) for ends in zip(*bounds, strict=True)))
+def _verify(asked: DecodeParams, grown: Expansion, kept: set[int], p: Tensor) -> _Verified:
+    n, strategy = len(p), TABLE[asked.strategy]
+    children = Children(
+        grown.rank[0].expand(n, -1),
+        torch.tensor([slot in kept for slot in range(asked.K)]).expand(n, -1),
+        grown.kind[0].expand(n, -1),
+        strategy.policy(asked).m,
+    )
+    q_tilde = grown.q_tilde[0].expand(n, -1, -1)
+    at_node = strategy.rule(p, q_tilde, children)
+    residual = at_node.residual / at_node.residual.sum(-1, keepdim=True)
+    return _Verified(children, q_tilde, at_node, child_probability(p, at_node, children), residual)
 
 
-def _target(visit: Visit, T: float, wanted: float, vocabulary: int) -> Tensor:
-    """p (n, S + 1) at `wanted`: the support's tokens, then all others; the middle one last."""
-    inside = torch.tensor(visit.p, dtype=torch.float64)
-    outside = torch.tensor(visit.outside_p, dtype=torch.float64)
-    if wanted == T:
-        return torch.cat([inside, outside.sum()[None] + visit.rest])[None]
-    known = torch.cat([inside, outside])
-    if wanted == 0:
-        return _greedy(visit, known)[None]
-    power = T / wanted
-    w = (known / known.max()) ** power  # scaled, so that nothing underflows
-    scale = float(known.max()) ** -power
-    rest = _rest(visit, vocabulary - len(known), power)
-    ends = [1 / (w.sum() + scale * bound) for bound in (rest.high, rest.low)]
-    steps = torch.linspace(float(ends[0]), float(ends[1]), LOOKS, dtype=torch.float64)
-    laws = w[: len(inside)] * torch.cat([steps, steps.mean()[None]])[:, None]
-    return torch.cat([laws, (1 - laws.sum(-1, keepdim=True)).clamp(min=0.0)], -1)
-
-
-def _greedy(visit: Visit, known: Tensor) -> Tensor:
-    """One-hot at the best token, the lowest id among equals, as `target_distribution` has it."""
-    ids = (*visit.ids, *visit.outside_ids)
-    best = min(range(len(ids)), key=lambda i: (-float(known[i]), ids[i]))
-    law = torch.zeros(len(visit.ids) + 1, dtype=torch.float64)
-    law[min(best, len(visit.ids))] = 1.0
-    return law
-
-
-def _seen(
-    visit: Visit,
-    asked: DecodeParams,
-    grown: Expansion,
-    children: Children,
-    p: Tensor,
-    drawn: tuple[Tensor, bool],
-) -> Look:
-    n = len(p)
-    every = Children(*(x.expand(n, -1) for x in children[:3]), children.m)
-    q_tilde = grown.q_tilde[0].expand(n, -1, -1)  # (n, J, S)
-    law: NodeRule = TABLE[asked.strategy].rule(p, q_tilde, every)
-    taken = child_probability(p, law, every)  # (n, K)
-    residual = law.residual / law.residual.sum(-1, keepdim=True)  # (n, S + 1)
-    probed = children.kept & (children.kind == PROBE)
-    shown = [p[:, :-1], residual[:, :-1], law.accept, taken, taken.sum(-1, keepdim=True)]
-    tilde = q_tilde[-1, 0] if q_tilde.shape[-2] else p.new_zeros(0)
-    masses = p[-1].gather(-1, children.rank)
+def _slots(
+    visit: Visit, grown: Expansion, verified: _Verified, p: Tensor
+) -> tuple[RecomputedSlot, ...]:
+    children = verified.children
     rows = zip(
-        children.kind.tolist(),
-        children.rank.tolist(),
+        children.kind[-1].tolist(),
+        children.rank[-1].tolist(),
         grown.log_proxy[0].exp().tolist(),
         grown.true[0].tolist(),
-        masses.tolist(),
-        taken[-1].tolist(),
-        children.kept.tolist(),
+        p[-1].gather(-1, children.rank[-1]).tolist(),
+        verified.taken[-1].tolist(),
+        children.kept[-1].tolist(),
         strict=True,
     )
-    return Look(
-        m=asked.m,
-        K=asked.K,
-        T=asked.T,
-        z=float(grown.log_z[0].exp()),
-        slots=tuple(
-            Slot(KINDS[kind], visit.ids[rank], proxy, true, mass, accept if kept else None)
-            for kind, rank, proxy, true, mass, accept, kept in rows
-        ),
-        uniforms=tuple(drawn[0].tolist()[: q_tilde.shape[-2]]),
-        sure=drawn[1],
-        probe=float(law.accept[-1, 0]) if probed.any() else None,
-        accept=float(taken[-1].sum()),
-        overlap=float(torch.minimum(p[-1, :-1], tilde).sum()) if len(tilde) else None,
-        ids=visit.ids,
-        p=tuple(p[-1, :-1].tolist()),
-        q_tilde=tuple(tilde.tolist()),
-        residual=tuple(residual[-1].tolist()),
-        error=max(float((x - x[-1:]).abs().max()) for x in shown if x.shape[-1]),
+    return tuple(
+        RecomputedSlot(KINDS[kind], visit.ids[rank], proxy, true, mass, accept if kept else None)
+        for kind, rank, proxy, true, mass, accept, kept in rows
     )
+
+
+def _error(p: Tensor, verified: _Verified) -> float:
+    """Return the most by which any candidate for p gives another number than the middle one."""
+    at_node, taken, residual = verified.at_node, verified.taken, verified.residual
+    shown = [p[:, :-1], residual[:, :-1], at_node.accept, taken, taken.sum(-1, keepdim=True)]
+    return max(float((x - x[-1:]).abs().max()) for x in shown if x.shape[-1])

@@ -10,7 +10,8 @@ from rheo.algorithm.expansion import KINDS
 from rheo.algorithm.strategies import TABLE
 from rheo.algorithm.verify import Children, child_probability
 from rheo.errors import RheoError
-from rheo.exact.what_if import look, rest_bounds
+from rheo.exact.tempered_target import rest_bounds
+from rheo.exact.what_if import recompute
 from rheo.trace.io import load, save
 from rheo.trace.schema import Round, Run, Visit
 from tests.decoding.tiny_runs import DRAFTING, decoding, new_tokens, run_of
@@ -38,7 +39,7 @@ def nodes(run: Run) -> list[tuple[Round, Visit]]:
 def test_at_its_own_settings_a_node_is_the_recorded_one(run):
     assert len(nodes(run)) > 8
     for r, v in nodes(run):
-        seen = look(run, r, v.node, run.params["m"], run.params["T"], run.params["K"])
+        seen = recompute(run, r, v.node, run.params["m"], run.params["T"], run.params["K"])
         assert seen.z == pytest.approx(r.nodes[v.node].z, abs=1e-6)
         assert seen.error == 0
         for law, recorded in zip([seen.q_tilde], v.q_tilde, strict=False):
@@ -108,14 +109,14 @@ def tempered(q: torch.Tensor, m: int, T: float) -> torch.Tensor:
 def test_at_other_settings_it_is_what_full_laws_give(models, run, m, T):
     off = []
     for r, v in nodes(run)[:12]:
-        seen = look(run, r, v.node, m, T, run.params["K"], vocabulary=VOCAB)
+        seen = recompute(run, r, v.node, m, T, run.params["K"], vocabulary=VOCAB)
         taken, p = fresh(run, v, seen, logits_at(models, run, r, v.node))
         for slot, true in zip(seen.slots, taken.tolist(), strict=True):
             assert abs((slot.accept or 0.0) - true) <= seen.error + 1e-5
             assert abs(slot.p - float(p[slot.token])) <= seen.error + 1e-5
         assert abs(seen.accept - float(taken.sum())) <= seen.error + 1e-5
         off.append(abs(seen.accept - float(taken.sum())))
-        own = look(run, r, v.node, m, run.params["T"], run.params["K"])
+        own = recompute(run, r, v.node, m, run.params["T"], run.params["K"])
         if T == 2.0 and max(own.p) > 0.5:  # the control: at the run's own T it is not right
             assert max(abs(a - float(p[t])) for a, t in zip(own.p, v.ids, strict=True)) > 1e-2
         assert seen.error < 0.01
@@ -126,7 +127,7 @@ def test_a_trace_without_octaves_is_bounded_more_widely(models, run):
     r, v = nodes(run)[0]
     plain = replace(v, rest_counts=(), rest_masses=())
     older = replace(r, visits=tuple(plain if x is v else x for x in r.visits))
-    seen, wide = (look(run, x, v.node, 1, 2.0, run.params["K"], VOCAB) for x in (r, older))
+    seen, wide = (recompute(run, x, v.node, 1, 2.0, run.params["K"], VOCAB) for x in (r, older))
     taken, _ = fresh(run, v, wide, logits_at(models, run, r, v.node))
     assert abs(wide.accept - float(taken.sum())) <= wide.error
     assert seen.error < wide.error / 5
@@ -134,7 +135,7 @@ def test_a_trace_without_octaves_is_bounded_more_widely(models, run):
 
 def test_m_2_by_hand():
     run = by_hand.run()
-    seen = look(run, run.rounds[0], 0, 2, 1.0, 4)
+    seen = recompute(run, run.rounds[0], 0, 2, 1.0, 4)
     assert [(s.kind[0], by_hand.TOKENS[s.token]) for s in seen.slots[:3]] == [
         ("d", " cat"),
         ("d", " sea"),
@@ -153,7 +154,7 @@ def test_m_2_by_hand():
 def test_T_one_half_by_hand():
     """p ** 2 over 0.2686 and a rest between 0 and 0.04 ** 2; q ** 2 over 0.075."""
     run = by_hand.run()
-    seen = look(run, run.rounds[0], 0, 1, 0.5, 4)
+    seen = recompute(run, run.rounds[0], 0, 1, 0.5, 4)
     assert seen.q_tilde == pytest.approx((0, 0.04 / 0.075, 0.3, 0.01 / 0.075, 0.0025 / 0.075))
     middle = (0.01 / 0.2686 + 0.01 / 0.2702) / 2
     assert seen.p[1] == pytest.approx(middle, rel=1e-4)
@@ -166,7 +167,7 @@ def test_the_tail_is_the_engines():
     q = torch.tensor(by_hand.Q, dtype=torch.float64)
     for m, T in OTHERS:
         expected = tail(support(q.log(), None), m, T)
-        assert look(run, run.rounds[0], 0, m, T, 4).q_tilde == pytest.approx(expected.tolist())
+        assert recompute(run, run.rounds[0], 0, m, T, 4).q_tilde == pytest.approx(expected.tolist())
 
 
 def test_the_rest_lies_between_its_bounds():
@@ -195,16 +196,16 @@ def test_the_rest_lies_between_its_bounds():
 def test_what_cannot_be_is_one_sentence(node, m, T, K, words):
     run = by_hand.run()
     with pytest.raises(RheoError, match=words):
-        look(run, run.rounds[0], node, m, T, K)
+        recompute(run, run.rounds[0], node, m, T, K)
 
 
 def test_a_leaf_and_a_greedy_run_are_said():
     run = by_hand.run()
     with pytest.raises(RheoError, match="A leaf"):
-        look(run, run.rounds[1], 6, 1, 1.0, 4)
+        recompute(run, run.rounds[1], 6, 1, 1.0, 4)
     greedy = replace(run, params={**run.params, "T": 0.0})
     with pytest.raises(RheoError, match="only m can move"):
-        look(greedy, run.rounds[0], 0, 1, 0.5, 4)
+        recompute(greedy, run.rounds[0], 0, 1, 0.5, 4)
     wide = replace(run, params={**run.params, "S": None})
     with pytest.raises(RheoError, match="too few for K = 30"):
-        look(wide, run.rounds[0], 0, 1, 1.0, 30)
+        recompute(wide, run.rounds[0], 0, 1, 1.0, 30)

@@ -77,7 +77,7 @@ def test_the_rest_is_known_well_enough_for_any_temperature(name, runs):
     nodes = [(r, v.node) for r in run.rounds for v in r.visits if v.ids] if run.params["T"] else []
     for T in (0.5, 1.2, 2.0):
         for r, node in nodes:
-            assert what_if.look(run, r, node, run.params["m"], T, run.params["K"]).error < 0.02
+            assert what_if.recompute(run, r, node, run.params["m"], T, run.params["K"]).error < 0.02
 
 
 def verdicts(round: Round, strategy: str) -> list[tuple[list[str], list[str]]]:

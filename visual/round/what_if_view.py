@@ -42,8 +42,8 @@ def own(run: Run) -> dict[str, Any]:
 def _made(run: Run, round: Round, node: int, asked: dict[str, Any], vocabulary: int | None) -> str:
     engine = importlib.import_module("rheo.exact.what_if")  # torch, which no view waits for
     size = vocabulary or engine.LARGEST_VOCABULARY
-    before = engine.look(run, round, node, **own(run), vocabulary=size)
-    after = engine.look(run, round, node, **asked, vocabulary=size)
+    before = engine.recompute(run, round, node, **own(run), vocabulary=size)
+    after = engine.recompute(run, round, node, **asked, vocabulary=size)
     title = html.escape(measures.WITH.format(m=after.m, T=after.T, K=after.K))
     had = html.escape(measures.RUN_HAD.format(m=before.m, T=before.T, K=before.K))
     bars = "".join(_bar(which, look) for which, look in (("run", before), ("whatif", after)))
