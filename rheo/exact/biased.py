@@ -28,7 +28,7 @@ def fillers_first(p: Tensor, q_tilde: Tensor, children: Children) -> NodeRule:
     return probes._replace(tested_first=torch.where(first, masses, 0.0))
 
 
-SABOTAGE: dict[str, Strategy] = {
+BIASED_STRATEGIES: dict[str, Strategy] = {
     "naive": TABLE["naive"],
     "token-ties": Strategy(
         replace(

@@ -6,12 +6,12 @@ from typing import Any
 
 from rheo.algorithm.strategies import TABLE, Strategy
 from rheo.exact.audit import audit
-from rheo.exact.biased import SABOTAGE
+from rheo.exact.biased import BIASED_STRATEGIES
 from rheo.exact.worlds import World, tempered
 from rheo.params import DecodeParams
 
 LOSSLESS = ("topk", "rheo-rrsw", "rheo")
-ROWS: dict[str, Strategy] = {**{name: TABLE[name] for name in LOSSLESS}, **SABOTAGE}
+ROWS: dict[str, Strategy] = {**{name: TABLE[name] for name in LOSSLESS}, **BIASED_STRATEGIES}
 _LINES = ("topk", "rheo-rrsw", "rheo", "naive")  # of a curve
 SWEPT = ("m", "T", "R")
 

@@ -1,4 +1,4 @@
-"""Order, tail, target law and inverse CDF against independent references."""
+"""Order, tail, target and inverse CDF against independent references."""
 
 import math
 
@@ -44,7 +44,7 @@ def test_support_is_the_softmax_of_what_is_kept() -> None:
     assert support(logits, None).ids.shape == (1, 4)
 
 
-def test_tail_mass_is_exact_where_one_minus_the_head_is_not() -> None:
+def test_tail_mass_is_exact_where_one_minus_the_top_is_not() -> None:
     logits = torch.tensor([30.0, 2.0, 1.0, 0.0])
     s = support(logits, None)
     exact = support(logits.double(), None).log_q[1:].logsumexp(-1)
@@ -65,7 +65,7 @@ def test_tail_is_tempered_and_renormalised() -> None:
 @pytest.mark.parametrize(
     ("T", "top_k", "top_p"), [(1, 0, 1), (0.7, 5, 1), (1.3, 0, 0.8), (0.9, 9, 0.6)]
 )
-def test_target_law_is_that_of_plain_sampling(T: float, top_k: int, top_p: float) -> None:
+def test_target_is_that_of_plain_sampling(T: float, top_k: int, top_p: float) -> None:
     logits = torch.randn(64, 40, generator=torch.Generator().manual_seed(1))
     ours = target_distribution(logits, T, top_k, top_p)
     theirs = TemperatureLogitsWarper(float(T))(None, logits)
@@ -77,7 +77,7 @@ def test_target_law_is_that_of_plain_sampling(T: float, top_k: int, top_p: float
     assert torch.allclose(ours, theirs.softmax(-1), atol=1e-7)
 
 
-def test_greedy_law_takes_the_lowest_of_equal_ids() -> None:
+def test_greedy_takes_the_lowest_of_equal_ids() -> None:
     assert target_distribution(torch.tensor([1.0, 3.0, 3.0]), 0.0).tolist() == [0.0, 1.0, 0.0]
     assert target_distribution(torch.zeros(2, dtype=torch.bfloat16), 1.0).dtype == torch.float32
 

@@ -64,7 +64,7 @@ def test_slots_hold_distinct_tokens_in_their_order() -> None:
             8,
             1.0,
         )
-        for rank, kind, laws in zip(
+        for rank, kind, drawn_from in zip(
             x.rank[0].tolist(), x.kind[0].tolist(), x.q_tilde[0], strict=True
         ):
             assert len(set(rank)) == 5
@@ -72,9 +72,9 @@ def test_slots_hold_distinct_tokens_in_their_order() -> None:
             assert rank[:m] == list(range(m))
             fillers = [r for r in range(m, 8) if r not in rank[m : m + J]][: 5 - m - J]
             assert rank[m + J :] == fillers
-            for j, law in enumerate(laws):  # without the deterministic and the earlier probes
-                assert float(law.sum()) == pytest.approx(1.0, abs=1e-6)
-                assert not law[rank[: m + j]].any() and law[rank[m + j]] > 0
+            for j, q in enumerate(drawn_from):  # without the deterministic and the earlier probes
+                assert float(q.sum()) == pytest.approx(1.0, abs=1e-6)
+                assert not q[rank[: m + j]].any() and q[rank[m + j]] > 0
 
 
 def test_at_temperature_zero_only_one_probe_has_mass() -> None:

@@ -1,4 +1,4 @@
-"""Each rule at one node against its law by hand, and sampling against the rule."""
+"""Each rule at one node against its numbers by hand, and sampling against the rule."""
 
 import itertools
 
@@ -27,15 +27,15 @@ def node(probe: int = 1, kept: tuple[bool, ...] = (True, True, True)) -> tuple:
     return p, torch.tensor([Q], dtype=torch.float64), children
 
 
-def emitted_law(rule, probe: int, kept: tuple[bool, ...]) -> list[float]:
-    """The law of the node's next token given its probe: child or emission."""
+def next_token(rule, probe: int, kept: tuple[bool, ...]) -> list[float]:
+    """Return the distribution of the node's next token given its probe: child or emission."""
     p, q, children = node(probe, kept)
-    law = rule(p, q, children)
+    at_node = rule(p, q, children)
     row, ids = torch.tensor(P, dtype=torch.float64), torch.arange(4)
     out = torch.zeros(6, dtype=torch.float64)
-    out[children.rank] += verify.child_probability(p, law, children)
-    left = verify.leftover(p, law, children, ids, row)
-    out += verify.miss(p, law) * left / law.residual.sum()
+    out[children.rank] += verify.child_probability(p, at_node, children)
+    left = verify.leftover(p, at_node, children, ids, row)
+    out += verify.miss(p, at_node) * left / at_node.residual.sum()
     return out.tolist()
 
 
@@ -44,37 +44,39 @@ def emitted_law(rule, probe: int, kept: tuple[bool, ...]) -> list[float]:
 def test_averaged_over_the_probe_the_next_token_follows_p(rule, kept) -> None:
     total = torch.zeros(6, dtype=torch.float64)
     for probe in (1, 2, 3):
-        total += Q[probe] * torch.tensor(emitted_law(rule, probe, kept), dtype=torch.float64)
+        total += Q[probe] * torch.tensor(next_token(rule, probe, kept), dtype=torch.float64)
     assert total.tolist() == pytest.approx(P, abs=1e-15)
 
 
 def test_rheo_by_hand() -> None:
     p, q, children = node()
-    law = verify.rheo(p, q, children)
-    assert law.accept.tolist() == pytest.approx([0.05 / 0.5])
+    at_node = verify.rheo(p, q, children)
+    assert at_node.accept.tolist() == pytest.approx([0.05 / 0.5])
     left = [0.35, 0.0, 0.0, 0.05, 0.15]  # max(0, p - q-tilde), and the outside untouched
-    assert law.residual.tolist() == pytest.approx(left)
-    taken = verify.child_probability(p, law, children).tolist()
+    assert at_node.residual.tolist() == pytest.approx(left)
+    taken = verify.child_probability(p, at_node, children).tolist()
     assert taken == pytest.approx([0.9 * 0.35 / 0.55, 0.1, 0.0])
 
 
 def test_rrsw_by_hand() -> None:
     p, q, children = node()
-    law = verify.rrsw(p, q, children)
-    assert law.tested_first.tolist() == pytest.approx([0.35, 0.0, 0.0])
+    at_node = verify.rrsw(p, q, children)
+    assert at_node.tested_first.tolist() == pytest.approx([0.35, 0.0, 0.0])
     ratio = (0.05 / 0.65) / 0.5
-    assert law.accept.tolist() == pytest.approx([ratio])
+    assert at_node.accept.tolist() == pytest.approx([ratio])
     norm = [0.0, 0.05 / 0.65, 0.2 / 0.65, 0.25 / 0.65, 0.15 / 0.65]
     left = [max(0.0, a - b) for a, b in zip(norm, [*Q, 0.0], strict=True)]
-    assert law.residual.tolist() == pytest.approx(left)
-    taken = verify.child_probability(p, law, children).tolist()
+    assert at_node.residual.tolist() == pytest.approx(left)
+    taken = verify.child_probability(p, at_node, children).tolist()
     assert taken == pytest.approx([0.35, 0.65 * ratio, 0.65 * (1 - ratio) * left[2] / sum(left)])
 
 
 def test_one_hot_takes_every_child_with_its_p() -> None:
     p, q, children = node()
-    law = verify.one_hot(p, q[:0], children)
-    assert verify.child_probability(p, law, children).tolist() == pytest.approx([0.35, 0.05, 0.2])
+    at_node = verify.one_hot(p, q[:0], children)
+    assert verify.child_probability(p, at_node, children).tolist() == pytest.approx(
+        [0.35, 0.05, 0.2]
+    )
 
 
 def test_a_pruned_probe_changes_nothing() -> None:
@@ -85,31 +87,33 @@ def test_a_pruned_probe_changes_nothing() -> None:
 
 @pytest.mark.parametrize("rule", [verify.rheo, verify.rrsw, verify.one_hot])
 @pytest.mark.parametrize("probe", [1, 2, 3])
-def test_sampling_on_a_grid_of_uniforms_gives_the_rules_law(rule, probe: int) -> None:
-    """Every pair (u1, u2) of a fine grid once: frequencies are the law to the grid's width."""
+def test_sampling_on_a_grid_of_uniforms_gives_the_rules_probabilities(rule, probe: int) -> None:
+    """Every pair (u1, u2) of a fine grid once: frequencies are the probabilities to its width."""
     n = 400
     p, q, children = node(probe)
     if rule is verify.one_hot:
         q = q[:0]
-    law = rule(p, q, children)
+    at_node = rule(p, q, children)
     grid = (torch.arange(n, dtype=torch.float64) + 0.5) / n
     u1, u2 = (u.flatten() for u in torch.meshgrid(grid, grid, indexing="ij"))
 
     def many(x):
         return x.expand(n * n, *x.shape)
 
-    laws = verify.NodeRule(*map(many, law))
+    at_nodes = verify.NodeRule(*map(many, at_node))
     lanes = Children(many(children.rank), many(children.kept), many(children.kind), 1)
-    slot, share = verify.choose(many(p), laws, lanes, u1[:, None][:, : q.shape[0]], u2)
+    slot, share = verify.choose(many(p), at_nodes, lanes, u1[:, None][:, : q.shape[0]], u2)
     counts = torch.bincount(slot, minlength=4).double() / (n * n)
-    taken = verify.child_probability(p, law, children)
+    taken = verify.child_probability(p, at_node, children)
     assert counts[:3].tolist() == pytest.approx(taken.tolist(), abs=2 / n)
     stop = slot == 3
     row = torch.tensor(P, dtype=torch.float64)
-    token, low, high = verify.emit(many(p), laws, lanes, many(torch.arange(4)), many(row), share)
-    left = verify.leftover(p, law, children, torch.arange(4), row)
+    token, low, high = verify.emit(
+        many(p), at_nodes, lanes, many(torch.arange(4)), many(row), share
+    )
+    left = verify.leftover(p, at_node, children, torch.arange(4), row)
     emitted = torch.bincount(token[stop], minlength=6).double() / (n * n)
-    want = verify.miss(p, law) * left / law.residual.sum()
+    want = verify.miss(p, at_node) * left / at_node.residual.sum()
     assert emitted.tolist() == pytest.approx(want.tolist(), abs=2 / n)
     assert bool(((low <= share + 1e-12) & (share < high + 1e-12))[stop].all())
 
@@ -119,26 +123,28 @@ def test_a_token_without_mass_is_never_accepted_nor_emitted() -> None:
     p = torch.tensor([0.0, 0.0, 0.6, 0.4, 0.0], dtype=torch.float64)
     _, q, children = node()
     for rule in (verify.rheo, verify.rrsw):
-        law = rule(p, q, children)
+        at_node = rule(p, q, children)
         for u in (0.0, 0.5, 1 - 1e-9):
             zero = torch.tensor(0.0, dtype=torch.float64)
             u2 = torch.tensor(u, dtype=torch.float64)
-            slot, share = verify.choose(p, law, children, zero[None], u2)
+            slot, share = verify.choose(p, at_node, children, zero[None], u2)
             assert int(slot) == 2 or int(slot) == 3
             row = torch.tensor([0.0, 0.0, 0.6, 0.4, 0.0, 0.0], dtype=torch.float64)
             if int(slot) == 3:
-                token = verify.emit(p, law, children, torch.arange(4), row, share)[0]
+                token = verify.emit(p, at_node, children, torch.arange(4), row, share)[0]
                 assert row[int(token)] > 0
 
 
 def test_equal_distributions_always_accept_and_never_divide_by_zero() -> None:
     _, q, children = node()
     p = torch.tensor([*Q, 0.0], dtype=torch.float64)
-    law = verify.rheo(p, q, children)
-    assert law.accept.tolist() == [1.0]
-    assert torch.equal(law.residual, p)  # the guard: nothing is left, so what was there is
-    spent = torch.tensor([1.0, 0.0, 0.0, 0.0, 0.0], dtype=torch.float64)  # the head takes all
-    law = verify.rrsw(spent, q, children)
-    assert not torch.isnan(torch.cat([law.accept, law.residual])).any()
+    at_node = verify.rheo(p, q, children)
+    assert at_node.accept.tolist() == [1.0]
+    assert torch.equal(at_node.residual, p)  # the guard: nothing is left, so what was there is
+    spent = torch.tensor(
+        [1.0, 0.0, 0.0, 0.0, 0.0], dtype=torch.float64
+    )  # those tested first take all
+    at_node = verify.rrsw(spent, q, children)
+    assert not torch.isnan(torch.cat([at_node.accept, at_node.residual])).any()
     top = torch.tensor(1 - 1e-9, dtype=torch.float64)
-    assert int(verify.choose(spent, law, children, top[None], top)[0]) == 0
+    assert int(verify.choose(spent, at_node, children, top[None], top)[0]) == 0

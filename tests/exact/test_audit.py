@@ -138,8 +138,8 @@ def test_planted_rrsw_with_fillers_first(monkeypatch) -> None:
         first = children.kept & (children.kind != PROBE)
         masses = p.gather(-1, children.rank)
         rest = p.scatter(-1, children.rank, torch.where(first, 0.0, masses))
-        law = verify._test_probes(rest, q_tilde, children)
-        return verify.NodeRule(torch.where(first, masses, 0.0), *law)
+        tested = verify._test_probes(rest, q_tilde, children)
+        return verify.NodeRule(torch.where(first, masses, 0.0), *tested)
 
     world = random_world(torch.Generator().manual_seed(11), 4, 1, 1.5)
     params = DecodeParams(strategy="rheo-rrsw", m=0, K=3, R=3, depth=1, S=4)

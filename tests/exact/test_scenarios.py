@@ -8,7 +8,7 @@ import torch
 from rheo.errors import RheoError
 from rheo.exact import scenarios
 from rheo.exact.audit import audit
-from rheo.exact.biased import SABOTAGE
+from rheo.exact.biased import BIASED_STRATEGIES
 from rheo.exact.comparison import LOSSLESS, ROWS, survey
 from rheo.exact.monte_carlo import tally
 from rheo.exact.worlds import joint_distribution, random_world, tables, tempered
@@ -66,14 +66,16 @@ def test_rrsw_is_ahead_in_the_round_that_says_so():
     assert got["rheo-rrsw"] > got["rheo"] + 0.01 > got["topk"]
 
 
-def test_every_saboteur_is_biased_and_no_other_row_in_two_seconds():
+def test_every_planted_mistake_is_biased_and_no_other_row_in_two_seconds():
     world, params = scenarios.world_of(scenarios.load("world"))
     began = time.process_time()
     rows = {row.strategy: row for row in survey(world, params)}
     assert time.process_time() - began < 2.0
     assert set(rows) == set(ROWS)
     for name, row in rows.items():
-        assert (row.tv > 0.01) == (name in SABOTAGE) and row.lossless == (name in LOSSLESS), name
+        assert (row.tv > 0.01) == (name in BIASED_STRATEGIES) and row.lossless == (
+            name in LOSSLESS
+        ), name
 
 
 def test_a_world_is_tempered_as_the_engine_tempers():

@@ -1,4 +1,4 @@
-"""A node under other settings: its own numbers at its own, the engine's on full laws at others."""
+"""A node under other settings: its own numbers at its own, the engine's on whole rows at others."""
 
 from dataclasses import replace
 
@@ -42,8 +42,8 @@ def test_at_its_own_settings_a_node_is_the_recorded_one(run):
         seen = recompute(run, r, v.node, run.params["m"], run.params["T"], run.params["K"])
         assert seen.z == pytest.approx(r.nodes[v.node].z, abs=1e-6)
         assert seen.error == 0
-        for law, recorded in zip([seen.q_tilde], v.q_tilde, strict=False):
-            assert law == pytest.approx(recorded, abs=1e-6)
+        for q_tilde, recorded in zip([seen.q_tilde], v.q_tilde, strict=False):
+            assert q_tilde == pytest.approx(recorded, abs=1e-6)
         children = [n for n in r.nodes if n.parent == v.node]
         for n in children:
             slot = seen.slots[n.slot]
@@ -70,7 +70,7 @@ def logits_at(models, run: Run, r: Round, node: int) -> torch.Tensor:
 
 
 def fresh(run: Run, v: Visit, seen, logits: torch.Tensor) -> tuple[torch.Tensor, float]:
-    """Accept by slot and in all, by the engine's rule on laws over the whole vocabulary."""
+    """Accept by slot and in all, by the engine's rule on rows of the whole vocabulary."""
     p = torch.zeros(VOCAB, dtype=torch.float64)
     p[logits.argmax()] = 1
     p = (logits / seen.T).softmax(-1) if seen.T else p
@@ -78,13 +78,13 @@ def fresh(run: Run, v: Visit, seen, logits: torch.Tensor) -> tuple[torch.Tensor,
     q = torch.tensor(v.q, dtype=torch.float64)
     strategy = TABLE[run.params["strategy"]]
     m = len([s for s in seen.slots if s.kind == "deterministic"])
-    laws, left = [], tempered(q, m, seen.T)
+    drawn_from, left = [], tempered(q, m, seen.T)
     for slot in (s for s in seen.slots if s.kind == "probe"):
-        laws.append(torch.cat([left, left.new_zeros(VOCAB - len(q))]))
+        drawn_from.append(torch.cat([left, left.new_zeros(VOCAB - len(q))]))
         left = left.clone()
         left[v.ids.index(slot.token)] = 0
         left = left / left.sum()
-    q_tilde = torch.stack(laws) if laws else p.new_zeros(0, VOCAB)
+    q_tilde = torch.stack(drawn_from) if drawn_from else p.new_zeros(0, VOCAB)
     slots = Children(
         torch.tensor([order.index(s.token) for s in seen.slots]),
         torch.tensor([s.accept is not None for s in seen.slots]),
@@ -106,7 +106,7 @@ def tempered(q: torch.Tensor, m: int, T: float) -> torch.Tensor:
 
 
 @pytest.mark.parametrize(("m", "T"), OTHERS)
-def test_at_other_settings_it_is_what_full_laws_give(models, run, m, T):
+def test_at_other_settings_it_is_what_whole_rows_give(models, run, m, T):
     off = []
     for r, v in nodes(run)[:12]:
         seen = recompute(run, r, v.node, m, T, run.params["K"], vocabulary=VOCAB)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rheo.exact.coupling import Draw, OneNode
+from rheo.params import strategy_fields
 from visual.dilemma.acceptance import percent
 from visual.style.palette import MARKS
 from visual.words import one_hot
@@ -42,7 +43,7 @@ def _quoted(names: list[str], tokens: Iterable[int]) -> str:
 
 def _slots(node: OneNode, draw: Draw, names: list[str]) -> dict[str, Any]:
     kind = dict(draw.children)
-    if draw.strategy == "topk":
+    if strategy_fields(draw.strategy).probes == "none":
         said = one_hot.STEP_FIXED.format(K=node.K, tokens=_quoted(names, kind))
         masses = [(t, node.q[t]) for t in node.order]
         picture = bar([(names[t], q, kind.get(t, "rest")) for t, q in masses])
@@ -129,7 +130,11 @@ def _siblings(draw: Draw, names: list[str]) -> dict[str, Any]:
     if draw.taken is not None:
         said = one_hot.STEP_TAKEN.format(u=u, token=token, kind=kinds[draw.taken])
     else:
-        law = one_hot.LAW_P if draw.strategy == "topk" else one_hot.LAW_RESIDUAL
+        law = (
+            one_hot.LAW_P
+            if strategy_fields(draw.strategy).probes == "none"
+            else one_hot.LAW_RESIDUAL
+        )
         said = one_hot.STEP_EMITTED.format(u=u, token=token, law=law)
     segments = [(names[t], high - low, kinds.get(t, "rest")) for t, low, high in draw.intervals]
     verdict = "reject" if draw.taken is None else "accept"
