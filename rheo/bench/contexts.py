@@ -1,4 +1,4 @@
-"""Contexts to compare strategies at: continuations by the target, cut at several points."""
+"""Make contexts to compare strategies at: the target's answers, cut at several points."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,10 +15,10 @@ CUTS = 3  # a prompt, at least: a continuation costs more than the contexts it g
 
 
 class Context(NamedTuple):
-    """A text whose next round is to be judged."""
+    """A text whose next round is compared."""
 
     prompt: Prompt
-    index: int  # among all contexts; with the run's seed it fixes the uniforms
+    number: int  # among all contexts; with the run's seed it fixes the uniforms
     ids: list[int]  # prompt and continuation up to the cut; the last one is the round's root
     new: int  # tokens of the continuation among them
 
@@ -26,7 +26,7 @@ class Context(NamedTuple):
 def contexts(
     engine: Engine, prompts: Sequence[Prompt], params: DecodeParams, count: int, raw: bool = False
 ) -> Iterator[list[Context]]:
-    """Up to `count` contexts: a prompt's at a time, growing, so that prefills can be shared.
+    """Yield up to `count` contexts, a prompt's at a time, growing, so that prefills are shared.
 
     The target continues each prompt by plain sampling under `params` (T, top-p, top-k, up to
     max_new_tokens tokens). The cuts lie evenly in what comes before an EOS, from a random start.
@@ -53,16 +53,16 @@ def contexts(
 def _continuation(
     engine: Engine, prompt: Prompt, params: DecodeParams, raw: bool
 ) -> tuple[list[int], list[int]]:
-    """The prompt's ids and the answer's, without an EOS."""
+    """Return the prompt's ids and the answer's, without an EOS."""
     decoding = engine.decode(prompt.text, replace(params, strategy="autoregressive"), raw)
     for _ in decoding:
         pass
-    emitted = [decoding.first, *(e for r in decoding.rounds for e in r.emitted)]
+    emitted = [*filter(None, [decoding.first]), *(e for r in decoding.rounds for e in r.emitted)]
     new = [e.token for e in emitted if e.token not in engine.target.eos_ids]
     return decoding.prompt_ids, new
 
 
 def _cuts(length: int, wanted: int, generator: np.random.Generator) -> list[int]:
-    """Up to `wanted` whole numbers from 1 to `length`, evenly spaced."""
+    """Choose up to `wanted` whole numbers from 1 to `length`, evenly spaced."""
     places = (np.arange(wanted) + generator.random()) * max(length, 0) / wanted
     return sorted({1 + int(place) for place in places if place < length})

@@ -1,10 +1,11 @@
-"""Prompt files: one {"suite", "id", "prompt"} a line."""
+"""Read prompt files: one {"suite", "id", "prompt"} a line."""
 
-import json
 from collections.abc import Iterable
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
+
+from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
 from rheo.errors import RheoError
 from rheo.models.hub.catalogue import ASSETS
@@ -18,13 +19,29 @@ class Prompt(NamedTuple):
     text: str
 
 
+_Turn = Annotated[str, StringConstraints(min_length=1)]
+
+
+class PromptRow(BaseModel, strict=True):
+    """A line of a prompt file; of several user turns, the first is asked."""
+
+    suite: str | int
+    id: str | int
+    prompt: _Turn | Annotated[list[_Turn], Field(min_length=1)]
+
+    def first_turn(self) -> Prompt:
+        """Return what is asked."""
+        turn = self.prompt if isinstance(self.prompt, str) else self.prompt[0]
+        return Prompt(str(self.suite), str(self.id), turn)
+
+
 def shipped() -> list[Path]:
-    """The prompt files of `assets/`."""
+    """List the prompt files of `assets/`."""
     return sorted((ASSETS / "prompts").glob("*.jsonl"))
 
 
 def read_prompts(paths: Iterable[Path | str], limit: int | None = None) -> list[Prompt]:
-    """The prompts of some files, taken in turn from their suites; of several user turns, the first.
+    """Read the prompts of some files, taken in turn from their suites.
 
     Args:
         limit: how many at most, so that every suite has its share.
@@ -44,6 +61,7 @@ def read_prompts(paths: Iterable[Path | str], limit: int | None = None) -> list[
 
 
 def _read(path: Path) -> list[Prompt]:
+    """Read the prompts of one file. Raises RheoError with the line's number."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -56,13 +74,8 @@ def _read(path: Path) -> list[Prompt]:
 
 
 def _parse(line: str, where: str) -> Prompt:
+    """Read the prompt of one line. Raises RheoError that begins with `where`."""
     try:
-        fields: Any = json.loads(line)
-        turns = fields["prompt"]
-        text = turns if isinstance(turns, str) else turns[0]
-        prompt = Prompt(str(fields["suite"]), str(fields["id"]), text)
-    except (ValueError, KeyError, TypeError, IndexError):
-        prompt = None
-    if prompt is None or not isinstance(prompt.text, str) or not prompt.text:
-        raise RheoError(f'{where} is no {{"suite", "id", "prompt"}} with a text to ask.')
-    return prompt
+        return PromptRow.model_validate_json(line).first_turn()
+    except ValidationError:
+        raise RheoError(f'{where} is no {{"suite", "id", "prompt"}} with a text to ask.') from None

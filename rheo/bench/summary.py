@@ -1,4 +1,4 @@
-"""A run in figures: what `python -m rheo generate --json` prints."""
+"""Sum a run up in figures: what `python -m rheo generate --json` prints."""
 
 import math
 from typing import Any
@@ -12,7 +12,7 @@ _KINDS = ("deterministic", "probe", "filler")
 
 
 def summary(engine: Engine, decoding: Decoding, seconds: float) -> dict[str, Any]:
-    """Plain values of everything decoded so far.
+    """Return plain values of everything decoded so far.
 
     Args:
         seconds: wall time of decoding, prefill included; tokens_per_s is all new tokens over it.

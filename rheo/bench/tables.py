@@ -1,7 +1,11 @@
-"""The bench's figures as aligned text."""
+"""Print the bench's figures as aligned text."""
 
 from collections.abc import Sequence
-from typing import Any
+
+from rheo.bench.confidence import IntervalDict
+from rheo.bench.expected_acceptance import Compared
+from rheo.bench.throughput import Throughput
+from rheo.bench.vs_generate import AgainstGenerate
 
 # acceptance at depth 1 in arXiv 2609.21827, at T = 1
 PAPER_DEPTH_1 = {"topk": 0.800, "rheo-rrsw": 0.835, "rheo": 0.854}
@@ -9,7 +13,7 @@ ABREAST = 4  # columns of intervals that fit a line
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns padded to their widest cell: the first to the left, the others to the right.
+    """Pad columns to their widest cell: the first to the left, the others to the right.
 
     >>> print(aligned(["name", "tau"], [["topk", "2.1"], ["rheo", "12.25"]]))
     name    tau
@@ -28,17 +32,17 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """A figure, or a dash where there is none."""
+    """Format a figure, or a dash where there is none."""
     return "-" if value is None else f"{value:.{digits}f}"
 
 
 def percent(value: float | None) -> str:
-    """A share in percent."""
+    """Format a share in percent."""
     return "-" if value is None else f"{value:.1%}"
 
 
-def interval(cell: dict[str, Any] | None, digits: int = 2, sign: str = "") -> str:
-    """A value with the ends of its 95 % interval.
+def interval(cell: IntervalDict | None, digits: int = 2, sign: str = "") -> str:
+    """Format a value with the ends of its 95 % interval.
 
     >>> interval({"value": 2.5, "low": 2.25, "high": 2.75})
     '2.50 [2.25, 2.75]'
@@ -51,8 +55,8 @@ def interval(cell: dict[str, Any] | None, digits: int = 2, sign: str = "") -> st
     return f"{value} [{cell['low']:{sign}.{digits}f}, {cell['high']:{sign}.{digits}f}]"
 
 
-def sampled(result: dict[str, Any]) -> str:
-    """The tables of `bench.bench`."""
+def sampled(result: Throughput) -> str:
+    """Return the tables of `throughput.bench`."""
     rows = []
     for name, s in result["strategies"].items():
         parts = [
@@ -88,8 +92,8 @@ def sampled(result: dict[str, Any]) -> str:
     return "\n\n".join(tables)
 
 
-def compared(result: dict[str, Any]) -> str:
-    """The tables of `expected.compare`."""
+def compared(result: Compared) -> str:
+    """Return the tables of `expected_acceptance.compare`."""
     header = ["strategy", "expected accepted [95 %]", "first accepted [95 %]"]
     header += ["probe survival", "probe acceptance", "coverage"]
     rows = [
@@ -124,8 +128,8 @@ def compared(result: dict[str, Any]) -> str:
     return "\n\n".join([*tables, notes])
 
 
-def depth_1(result: dict[str, Any]) -> str:
-    """The acceptance of the first draft token beside the paper's."""
+def depth_1(result: Compared) -> str:
+    """Return the acceptance of the first draft token beside the paper's."""
     rows = [
         [name, interval(s["first_acceptance"], 3), number(PAPER_DEPTH_1.get(name), 3)]
         for name, s in result["strategies"].items()
@@ -134,8 +138,8 @@ def depth_1(result: dict[str, Any]) -> str:
     return aligned(["acceptance at depth 1", "here [95 %]", "paper"], rows) + "\n\n" + notes
 
 
-def pairs(result: dict[str, Any]) -> str:
-    """The table of `baseline.against_generate`."""
+def pairs(result: AgainstGenerate) -> str:
+    """Return the table of `vs_generate.against_generate`."""
     rows = [
         [
             str(i),

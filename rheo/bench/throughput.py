@@ -1,14 +1,14 @@
-"""Strategies run side by side: tau, tokens a second, the ratio to autoregressive decoding."""
+"""Run strategies side by side: tau, tokens a second, the ratio to autoregressive decoding."""
 
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 from tqdm import tqdm
 
-from rheo.bench.confidence import median_interval, ratio_interval, spawn
+from rheo.bench.confidence import IntervalDict, median_interval, ratio_interval, spawn
 from rheo.bench.prompts import Prompt
 from rheo.decoding.engine import Engine
 from rheo.decoding.timing import PARTS
@@ -31,8 +31,29 @@ class Sample(NamedTuple):
 
     @property
     def speed(self) -> float:
-        """New tokens a second."""
+        """Return new tokens a second."""
         return self.tokens / self.seconds
+
+
+class StrategyFigures(TypedDict):
+    """What one strategy reached; None where there was nothing to measure."""
+
+    tau: IntervalDict
+    expected_accepted: float | None  # a round
+    tokens_per_s: float
+    ratio: IntervalDict | None  # of tokens/s to autoregressive decoding
+    rounds: int
+    ms: dict[str, float]  # a round, by part and in total
+    outside_models: float | None  # share of a round outside the two models' forwards
+    lossless: bool
+
+
+class Throughput(TypedDict):
+    """All strategies' figures, over all prompts and by suite."""
+
+    prompts: int
+    strategies: dict[str, StrategyFigures]
+    suites: dict[str, dict[str, StrategyFigures]]
 
 
 Samples = dict[str, list[Sample]]  # by strategy, in the order of the prompts
@@ -44,8 +65,8 @@ def bench(
     params: DecodeParams,
     strategies: Sequence[str],
     raw: bool = False,
-) -> dict[str, Any]:
-    """Every prompt by every strategy, in one run, the order rotating from prompt to prompt.
+) -> Throughput:
+    """Decode every prompt by every strategy, in one run, the order rotating with the prompt.
 
     At a prompt all strategies have one seed, so that they meet the same uniforms.
 
@@ -73,6 +94,7 @@ def bench(
 
 
 def _check_lengths(engine: Engine, prompts: Sequence[Prompt], raw: bool) -> None:
+    """Raise RheoError for a prompt that does not fit the context."""
     for prompt in prompts:
         if (length := len(engine.target.encode(prompt.text, raw))) >= engine.target.context:
             raise RheoError(
@@ -82,7 +104,7 @@ def _check_lengths(engine: Engine, prompts: Sequence[Prompt], raw: bool) -> None
 
 
 def sample(engine: Engine, prompt: Prompt, params: DecodeParams, raw: bool = False) -> Sample:
-    """One prompt, timed."""
+    """Decode one prompt and time it."""
     decoding = engine.decode(prompt.text, params, raw)
     start = time.perf_counter()
     for _ in decoding:
@@ -104,19 +126,19 @@ def _of_suite(samples: Samples, suite: str) -> Samples:
     return {name: [s for s in column if s.suite == suite] for name, column in samples.items()}
 
 
-def _summaries(samples: Samples, seed: int) -> dict[str, dict[str, Any]]:
+def _summaries(samples: Samples, seed: int) -> dict[str, StrategyFigures]:
+    """Sum up each strategy; those that draw trees are compared with the one that does not."""
     base = next((c for n, c in samples.items() if not STRATEGY_FIELDS[n].draws_tree), None)
     return {
-        name: _summary(column, base, np.random.default_rng(seed))
-        | {"lossless": STRATEGY_FIELDS[name].lossless}
+        name: _summary(name, column, base, np.random.default_rng(seed))
         for name, column in samples.items()
     }
 
 
 def _summary(
-    column: list[Sample], base: list[Sample] | None, generator: np.random.Generator
-) -> dict[str, Any]:
-    """One strategy's figures; tau is resampled by prompt, the ratio is a median over prompts."""
+    name: str, column: list[Sample], base: list[Sample] | None, generator: np.random.Generator
+) -> StrategyFigures:
+    """Sum up one strategy; tau is resampled by prompt, the ratio is a median over prompts."""
     ran = [s for s in column if s.rounds]  # an answer that ends at once has no round
     rounds = sum(s.rounds for s in ran)
     ms = {part: sum(s.ms[part] for s in ran) / max(rounds, 1) for part in PARTS}
@@ -131,4 +153,5 @@ def _summary(
         "rounds": rounds,
         "ms": ms | {"total": total},
         "outside_models": (ms["verify"] + ms["other"]) / total if total else None,
+        "lossless": STRATEGY_FIELDS[name].lossless,
     }

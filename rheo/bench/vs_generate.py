@@ -1,17 +1,35 @@
-"""Is the reference a fair one? Our autoregressive decoder against transformers' own `generate`."""
+"""Compare our autoregressive decoder with transformers' own `generate`: a fair reference?"""
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import torch
 from tqdm import tqdm
 
-from rheo.bench.confidence import median_interval
+from rheo.bench.confidence import IntervalDict, median_interval
 from rheo.bench.prompts import Prompt
 from rheo.decoding.engine import Engine
 from rheo.params import DecodeParams
+
+
+class PairOfRuns(TypedDict):
+    """One prompt decoded by both; a ratio above 1 says that ours is faster."""
+
+    ours_s: float
+    generate_s: float
+    tokens: int
+    same_ids: bool
+    ratio: float
+
+
+class AgainstGenerate(TypedDict):
+    """All pairs of runs, and the median of their ratios."""
+
+    pairs: list[PairOfRuns]
+    ratio: IntervalDict
+    threads: int
 
 
 def against_generate(
@@ -20,8 +38,8 @@ def against_generate(
     params: DecodeParams,
     repeats: int,
     raw: bool = False,
-) -> dict[str, Any]:
-    """Greedy decoding of the same prompts, by the same model object, in turns.
+) -> AgainstGenerate:
+    """Decode the same prompts greedily by both, with one model object, in turns.
 
     Each pair is one prompt by both, whoever began last time coming second; both include the
     prefill. `generate` is held to the length that ours came to. A ratio above 1 says that ours is
@@ -47,7 +65,7 @@ def against_generate(
 def _pairs(
     engine: Engine, prompts: Sequence[Prompt], params: DecodeParams, repeats: int, raw: bool
 ) -> list[tuple[float, float, int, bool]]:
-    """(our seconds, generate's, new tokens, whether the ids are equal) of each pair."""
+    """Return (our seconds, generate's, new tokens, whether the ids are equal) of each pair."""
     greedy = DecodeParams(strategy="autoregressive", T=0.0, max_new_tokens=params.max_new_tokens)
     encoded = [engine.target.encode(prompt.text, raw) for prompt in prompts[:repeats]]
     lengths = [len(_ours(engine, ids, greedy)[1]) for ids in encoded]
@@ -67,16 +85,18 @@ def _pairs(
 
 
 def _ours(engine: Engine, ids: list[int], params: DecodeParams) -> tuple[float, list[int]]:
+    """Decode by our loop; return seconds and new ids."""
     start = time.perf_counter()
     decoding = engine.decode(ids, params)
     for _ in decoding:
         pass
     seconds = time.perf_counter() - start
-    emitted = [decoding.first, *(e for r in decoding.rounds for e in r.emitted)]
+    emitted = [*filter(None, [decoding.first]), *(e for r in decoding.rounds for e in r.emitted)]
     return seconds, [e.token for e in emitted]
 
 
 def _generate(engine: Engine, ids: list[int], length: int) -> tuple[float, list[int]]:
+    """Decode by transformers; return seconds and new ids."""
     prompt = torch.tensor([ids], device=engine.target.device)
     start = time.perf_counter()
     output = engine.target.model.generate(

@@ -1,0 +1,7 @@
+"""The command line, `python -m rheo COMMAND`: arguments in, text or JSON on standard output.
+
+A mistake is one sentence on standard error and exit code 2. What is heavy is imported inside the
+commands, so that `--help` answers at once.
+Read `types` and `arguments` (what may be typed), then `main` (the commands) and `training`
+(`corpus` and `train`).
+"""

@@ -1,8 +1,8 @@
-"""The arguments of the command line, with the defaults of `DecodeParams`."""
+"""Define the arguments of the command line, with the defaults of `DecodeParams`."""
 
 import argparse
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from rheo.cli.training import add_corpus, add_train
 from rheo.cli.types import positive, real, support, swept, whole
@@ -30,14 +30,14 @@ _DECODING = (
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, but a mistake is one sentence."""
+    """An argparse parser whose complaint about a mistake is one sentence."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help.\n")
 
 
 def parser() -> argparse.ArgumentParser:
-    """The whole command line; `command` of what it parses is the command's name."""
+    """Return the whole command line; `command` of what it parses is the command's name."""
     top = Parser(
         prog="python -m rheo",
         description="Lossless speculative decoding with dynamic draft trees (RheoSampling).",
@@ -55,23 +55,27 @@ def parser() -> argparse.ArgumentParser:
 
 
 def params_of(args: argparse.Namespace, strategy: str) -> DecodeParams:
-    """The decoding arguments as validated parameters. Raises RheoError."""
+    """Return the decoding arguments as validated parameters. Raises RheoError."""
     return DecodeParams(strategy, **{field: getattr(args, field) for _, field, *_ in _DECODING})
 
 
+_Commands = argparse._SubParsersAction  # argparse has no public name for it
 _TYPES = {"T": real, "top_p": real, "S": support}
 
 
-def _command(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
+def _command(commands: "_Commands", name: str, text: str) -> argparse.ArgumentParser:
+    """Add an empty command."""
     return commands.add_parser(name, help=text, description=text)
 
 
 def _add_fetch(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of `fetch`."""
     names = f"one of {', '.join(PAIRS)} (default: %(default)s)"
     command.add_argument("pair", nargs="?", default=DEFAULT, metavar="PAIR", help=names)
 
 
 def _add_generate(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of `generate`."""
     add = command.add_argument
     add("--prompt", required=True, help="the text to answer; - reads it from standard input")
     add(
@@ -106,6 +110,7 @@ def _add_generate(command: argparse.ArgumentParser) -> None:
 
 
 def _add_audit(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of `audit`."""
     command.add_argument(
         "file",
         type=Path,
@@ -116,6 +121,7 @@ def _add_audit(command: argparse.ArgumentParser) -> None:
 
 
 def _add_bench(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of `bench`."""
     add = command.add_argument
     add(
         "--prompts",
@@ -139,6 +145,7 @@ def _add_bench(command: argparse.ArgumentParser) -> None:
 
 
 def _add_gallery(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gallery`."""
     add = command.add_argument
     text = "folder of the traces and of their index.json"
     add("--out", type=Path, required=True, metavar="FOLDER", help=text)
@@ -147,7 +154,7 @@ def _add_gallery(command: argparse.ArgumentParser) -> None:
 
 
 def _add_measures(command: argparse.ArgumentParser) -> None:
-    """What is measured if not whole answers."""
+    """Add what is measured if not whole answers."""
     group = command.add_argument_group("instead of sampling whole answers")
     one_of = group.add_mutually_exclusive_group()
     one_of.add_argument(
@@ -185,7 +192,7 @@ def _add_measures(command: argparse.ArgumentParser) -> None:
 
 
 def _add_models(parser: argparse.ArgumentParser) -> None:
-    """Which models run, where, and whether the prompt is wrapped in the chat template."""
+    """Add which models run, where, and whether the prompt is wrapped in the chat template."""
     add = parser.add_argument_group("models").add_argument
     names = f"one of {', '.join(PAIRS)} (default: %(default)s)"
     add("--pair", default=DEFAULT, metavar="NAME", help=names)
@@ -196,7 +203,7 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_decoding(parser: argparse.ArgumentParser) -> None:
-    """Every field of `DecodeParams` but the strategy."""
+    """Add every field of `DecodeParams` but the strategy."""
     group = parser.add_argument_group("decoding")
     defaults = DecodeParams()
     for option, field, metavar, text in _DECODING:

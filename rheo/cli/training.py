@@ -1,17 +1,20 @@
-"""The commands `corpus` and `train`. Heavy imports happen inside them, as in `rheo.cli.main`."""
+"""Run the commands `corpus` and `train`. Heavy imports happen inside them, as in `main`."""
 
 import argparse
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rheo.cli.types import positive, real, whole
 from rheo.models.hub.catalogue import DEFAULT, PAIRS
 
+if TYPE_CHECKING:
+    from rheo.models.target.target import Target
+
 
 def add_corpus(command: argparse.ArgumentParser) -> None:
-    """Arguments of `corpus`."""
+    """Add the arguments of `corpus`."""
     add = command.add_argument
     add("--out", type=Path, required=True, metavar="FOLDER", help="where the corpus is, or will be")
     _add_target(command)
@@ -42,7 +45,7 @@ def add_corpus(command: argparse.ArgumentParser) -> None:
 
 
 def add_train(command: argparse.ArgumentParser) -> None:
-    """Arguments of `train`."""
+    """Add the arguments of `train`."""
     add = command.add_argument
     add("--corpus", type=Path, nargs="+", required=True, metavar="FOLDER", help="to train on")
     add("--out", type=Path, required=True, metavar="FOLDER",
@@ -63,7 +66,7 @@ def add_train(command: argparse.ArgumentParser) -> None:
     ):
         kind = whole if option in ("--seed", "--warmup") else positive
         _add_number(command, option, default, text, kind)
-    for option, default, text in (
+    for option, value, text in (
         ("--rate", 6e-4, "learning rate at its highest"),
         ("--decay", 0.5, "share of the steps in which it falls to zero"),
         ("--fading", 0.8, "weight of each depth, relative to the one before"),
@@ -71,7 +74,7 @@ def add_train(command: argparse.ArgumentParser) -> None:
         ("--weight-decay", 0.0, "of AdamW"),
         ("--clip", 0.5, "largest norm of a gradient"),
     ):
-        _add_number(command, option, default, text, real)
+        _add_number(command, option, value, text, real)
     add("--half", action="store_true", help="matrix products in bfloat16: several times faster "
         "where the processor knows it; the weights stay float32")  # fmt: skip
 
@@ -105,12 +108,12 @@ def train(args: argparse.Namespace) -> None:
     """Train a head; prints the lines of its log, then its folder."""
     from dataclasses import fields
 
-    from rheo.training.run import train as run
+    from rheo.training import run
     from rheo.training.trainer import Recipe
 
     recipe = Recipe(**{field.name: getattr(args, field.name) for field in fields(Recipe)})
     _, target = _target(args)
-    head = run(
+    head = run.train(
         target,
         args.corpus,
         args.out,
@@ -125,7 +128,7 @@ def train(args: argparse.Namespace) -> None:
 
 
 def _add_target(command: argparse.ArgumentParser) -> None:
-    """Which model, where, and in which dtype."""
+    """Add which model, where, and in which dtype."""
     add = command.add_argument
     names = f"one of {', '.join(PAIRS)}; its target is used (default: %(default)s)"
     add("--pair", default=DEFAULT, metavar="NAME", help=names)
@@ -138,8 +141,8 @@ def _add_target(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _target(args: argparse.Namespace) -> tuple[str, Any]:
-    """The target's name and the target, fetched if it is not here."""
+def _target(args: argparse.Namespace) -> tuple[str, "Target"]:
+    """Return the target's name and the target, fetched if it is not here."""
     import torch
 
     from rheo.models.hub.catalogue import pair, source
@@ -161,6 +164,7 @@ def _add_number(
     text: str,
     kind: Callable[[str], float],
 ) -> None:
+    """Add an option that takes a number; its help names the default, if it has one."""
     text = text if default is None else f"{text} (default: %(default)s)"
     metavar = "X" if kind is real else "N"
     command.add_argument(option, type=kind, default=default, metavar=metavar, help=text)

@@ -16,9 +16,12 @@ POOL = 32  # batches among which texts are sorted by length
 class Batch:
     """B texts of S + 1 tokens, shorter ones padded at their end.
 
-    tokens (B, S + 1) int64; features (B, S, 3dt) of all tokens but the last; last (B, S, dt) the
-    target's hidden state that predicts what slot t predicts, that of token t + 1; first and stop
-    (B,) int64, the slots that learn.
+    Attributes:
+        tokens: (B, S + 1) int64.
+        features: (B, S, 3dt) of all tokens but the last.
+        last: (B, S, dt) the target's hidden state that predicts what slot t predicts, that of
+            token t + 1.
+        first, stop: (B,) int64, the range of slots that learn.
     """
 
     tokens: Tensor
@@ -28,7 +31,7 @@ class Batch:
     stop: Tensor
 
     def learning(self, steps: int) -> Tensor:
-        """(K, B, S) bool: slots whose root, k slots before, is a token that decoding drafts from.
+        """Return (K, B, S) bool: slots whose root, k slots before, is one decoding drafts from.
 
         The first root is the answer's first token, in the slot before it; the last slot that
         learns predicts the text's last token.
@@ -40,11 +43,10 @@ class Batch:
 
 def collate(texts: Sequence[Text], states: Sequence[States], device: torch.device) -> Batch:
     """Put texts of three tokens or more beside each other; states keep their dtype."""
-    pad = {"batch_first": True}
     batch = Batch(
-        tokens=pad_sequence([text.tokens for text in texts], **pad),
-        features=pad_sequence([s.features[:-1] for s in states], **pad),
-        last=pad_sequence([s.last[1:] for s in states], **pad),
+        tokens=pad_sequence([text.tokens for text in texts], batch_first=True),
+        features=pad_sequence([s.features[:-1] for s in states], batch_first=True),
+        last=pad_sequence([s.last[1:] for s in states], batch_first=True),
         first=torch.tensor([max(text.prompt, 1) - 1 for text in texts]),
         stop=torch.tensor([len(text.tokens) - 2 for text in texts]),
     )
@@ -52,7 +54,7 @@ def collate(texts: Sequence[Text], states: Sequence[States], device: torch.devic
 
 
 def plan(lengths: Sequence[int], budget: int, generator: torch.Generator) -> list[list[int]]:
-    """One pass over texts, as lists of their indices, each of at most `budget` padded tokens.
+    """Divide texts into batches of at most `budget` padded tokens, as lists of their indices.
 
     Args:
         lengths: of each text, in tokens. A text longer than the budget is a batch of its own.
@@ -76,10 +78,10 @@ def plan(lengths: Sequence[int], budget: int, generator: torch.Generator) -> lis
     return [batches[index] for index in shuffled]
 
 
-def one_pass(
+def epoch_batches(
     found: Sequence[Shard], budget: int, seed: int, epoch: int, skip: int, device: torch.device
 ) -> Iterator[Batch]:
-    """All batches of pass number `epoch` but the first `skip`; held-out prompts are left out."""
+    """Yield the batches of epoch number `epoch` but the first `skip`, held-out prompts left out."""
     places = [
         (shard, index)
         for shard in found

@@ -1,4 +1,4 @@
-"""A corpus that the target writes itself (`python -m rheo corpus`): answers, and their states."""
+"""Let the target write a corpus (`python -m rheo corpus`): its answers, and their hidden states."""
 
 import hashlib
 import json
@@ -23,19 +23,20 @@ _Report = Callable[[str], None]
 
 
 def head_layers(target: Target) -> tuple[int, int, int]:
-    """The hidden states that a SafeAILab head of this target reads."""
+    """Return which hidden states a SafeAILab head of this target reads: low, middle, high."""
     n = target.layers
     return 2, n // 2, n - 3
 
 
 @torch.inference_mode()
 def states(target: Target, text: Text) -> States:
-    """What the target thinks at every token of a text, in one pass.
+    """Return the target's hidden states at every token of a text, from one forward pass.
 
     The target must tap its `head_layers` and then the input of its final norm, index `layers`.
     """
     target.reset(len(text.tokens))
-    _, tapped = target.prefill(text.tokens.to(target.device))
+    tapped = target.prefill(text.tokens.to(target.device))[1]
+    assert tapped is not None  # the taps are on
     features, top = tapped.split([3 * target.hidden_size, target.hidden_size], dim=-1)
     return States(features, target.model.get_decoder().norm(top))
 
@@ -65,12 +66,12 @@ def generate(
 
     def make(number: int) -> list[Text]:
         generator = torch.Generator().manual_seed(seed * 1_000_003 + number)
-        chosen = _turn(target, prompts, *starts[number], batch, seed)
-        return answer(target, *zip(*chosen, strict=True), max_new, generator)
+        ids, temperatures = _shard_prompts(target, prompts, *starts[number], batch, seed)
+        return answer(target, ids, temperatures, max_new, generator)
 
-    about = {"passes": passes, "max_new": max_new, "batch": batch, "seed": seed}
-    about["prompts"] = _digest("\n".join(prompts).encode())
-    _fill(target, folder, len(starts), make, about, name, report)
+    digest = _digest("\n".join(prompts).encode())
+    about = {"passes": passes, "max_new": max_new, "batch": batch, "seed": seed, "prompts": digest}
+    _write_missing(target, folder, len(starts), make, about, name, report)
 
 
 def take_in(
@@ -86,11 +87,14 @@ def take_in(
     shards = [texts[start : start + batch] for start in range(0, len(texts), batch)]
     digest = _digest(torch.cat([text.tokens for text in texts]).numpy().tobytes())
     about = {"batch": batch, "texts": digest}
-    _fill(target, folder, len(shards), shards.__getitem__, about, name, report)
+    _write_missing(target, folder, len(shards), shards.__getitem__, about, name, report)
 
 
 def read_texts(path: Path) -> list[Text]:
-    """Texts of an .npz file: tokens of all of them, prompt_len, total_len and temperature of each.
+    """Read the texts of an .npz file.
+
+    Its arrays: tokens of all texts, one after the other; prompt_len, total_len and temperature of
+    each.
 
     Raises:
         RheoError: not such a file.
@@ -108,18 +112,18 @@ def read_texts(path: Path) -> list[Text]:
     return [Text(*fields) for fields in zip(parts, *each, strict=True)]
 
 
-def _fill(
+def _write_missing(
     target: Target,
     folder: Path,
     count: int,
     make: Callable[[int], Sequence[Text]],
-    about: dict,
+    about: dict[str, int | str],
     name: str,
     report: _Report,
 ) -> None:
-    """The shards that are missing, each made by its number."""
+    """Write the shards that are missing, each made by its number."""
     layers = head_layers(target)
-    _claim(folder, {"target": name, "layers": list(layers), **about})
+    _check_settings(folder, {"target": name, "layers": list(layers), **about})
     target.tap((*layers, target.layers))
     missing = [number for number in range(count) if not _shard(folder, number).exists()]
     start, tokens = time.monotonic(), 0
@@ -136,19 +140,18 @@ def _fill(
         )
 
 
-def _turn(
+def _shard_prompts(
     target: Target, prompts: Sequence[str], number: int, start: int, batch: int, seed: int
-) -> list[tuple[list[int], float]]:
-    """Ids and temperature of the prompts of one shard of pass `number`."""
+) -> tuple[list[list[int]], list[float]]:
+    """Return the ids and the temperatures of the prompts of one shard of pass `number`."""
     generator = torch.Generator().manual_seed(seed * 1_000_003 + 500_009 + number)
     order = torch.randperm(len(prompts), generator=generator).tolist()
-    return [
-        (target.encode(prompts[i]), TEMPERATURES[(i + number) % len(TEMPERATURES)])
-        for i in order[start : start + batch]
-    ]
+    chosen = order[start : start + batch]
+    temperatures = [TEMPERATURES[(i + number) % len(TEMPERATURES)] for i in chosen]
+    return [target.encode(prompts[i]) for i in chosen], temperatures
 
 
-def _claim(folder: Path, about: dict) -> None:
+def _check_settings(folder: Path, about: dict[str, int | str | list[int]]) -> None:
     """Note in the folder what it is made from; refuse one that was made from something else."""
     path = folder / ABOUT
     if path.exists():
@@ -163,15 +166,18 @@ def _claim(folder: Path, about: dict) -> None:
 
 
 def _shard(folder: Path, number: int) -> Path:
+    """Return the file of shard `number`."""
     return folder / f"shard-{number:05d}.safetensors"
 
 
 def _digest(content: bytes) -> str:
+    """Return the beginning of a SHA-256, enough to tell two corpora apart."""
     return hashlib.sha256(content).hexdigest()[:16]
 
 
 def _minutes(seconds: float) -> str:
-    """
+    """Return a duration as a person says it.
+
     >>> _minutes(42), _minutes(4000)
     ('42 s', '67 min')
     """

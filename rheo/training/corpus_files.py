@@ -1,4 +1,4 @@
-"""The corpus on disk: texts of a target with what its draft head learns from them, in shards.
+"""Read and write a corpus on disk: a target's texts with its hidden states, in shards.
 
 A shard is one safetensors file of many texts, written whole or not at all, so a job that was
 stopped goes on with the first shard that is missing.
@@ -29,11 +29,12 @@ class Text:
 
     @property
     def answer(self) -> Tensor:
+        """Return the answer's tokens (n - prompt,)."""
         return self.tokens[self.prompt :]
 
     @property
     def held_out(self) -> bool:
-        """Whether this prompt is never trained on: a property of its tokens alone.
+        """Say whether this prompt is never trained on: a property of its tokens alone.
 
         So no two answers to one prompt fall on both sides, in whatever corpus they stand.
         """
@@ -43,9 +44,12 @@ class Text:
 
 @dataclass(frozen=True)
 class States:
-    """What the target thought at each token: features (n, 3dt), last (n, d) after the final norm.
+    """A target's hidden states at the n tokens of a text.
 
-    `last @ lm_head.T` are the target's logits of what follows each token.
+    Attributes:
+        features: (n, 3dt) the three hidden states that the draft head reads, side by side.
+        last: (n, dt) after the final norm; `last @ lm_head.T` are the target's logits of what
+            follows each token.
     """
 
     features: Tensor
@@ -71,7 +75,7 @@ def write(
 
 
 class Shard:
-    """One file of a corpus: its texts in memory, their states read when asked for.
+    """One file of a corpus: its texts in memory, their states read on demand.
 
     Raises:
         RheoError: the file is damaged or no shard.
@@ -101,14 +105,14 @@ class Shard:
         self._ends = small["total_len"].cumsum(0).tolist()
 
     def states(self, index: int) -> States:
-        """Those of text `index`, bfloat16."""
+        """Read the states of text `index`, bfloat16."""
         end = self._ends[index]
         rows = slice(end - len(self.texts[index].tokens), end)
         return States(*(self._file.get_slice(key)[rows] for key in ("features", "last")))
 
 
 def shards(folders: Sequence[Path]) -> list[Shard]:
-    """All shards of some corpora, in the order of their names.
+    """Open all shards of some corpora, in the order of their names.
 
     Raises:
         RheoError: there are none, or they come from different targets.

@@ -1,4 +1,4 @@
-"""How well a head drafts texts it never saw: per depth, against the target's law at T = 1."""
+"""Measure how well a head drafts texts it never saw: by depth, against the target at T = 1."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,9 +15,12 @@ from rheo.training.unrolled_head import UnrolledHead
 class Score:
     """Means over the slots of one depth, 1 being right below the root.
 
-    `overlap` is sum(min(p, q)) with p the target's softmax at T = 1 over its full vocabulary and q
-    the head's softmax over the draft vocabulary: the probability that a token drawn from q is
-    accepted. `agreement` is how often both have the same favourite.
+    Attributes:
+        overlap: sum(min(p, q)) with p the target's softmax at T = 1 over its full vocabulary and q
+            the head's softmax over the draft vocabulary: the probability that a token drawn from q
+            is accepted.
+        agreement: how often both have the same best token.
+        slots: over how many slots these are means.
     """
 
     depth: int
@@ -27,7 +30,7 @@ class Score:
 
 
 class HeldOut:
-    """Texts kept for evaluation with the target's law at every slot, worked out once.
+    """Texts kept for evaluation, with the target's distribution at every slot worked out once.
 
     Args:
         texts, states: of the same texts; float32 states where the figures are to be exact.
@@ -47,24 +50,25 @@ class HeldOut:
             for text, state in zip(texts, states, strict=True)
             if len(text.tokens) > max(2, text.prompt + 1)
         ]
-        laws = [_law(batch, lm_head.float(), target_ids) for batch in self.batches]
-        self.shares, self.favourites = zip(*laws, strict=True)
+        targets = [_target_at_slots(batch, lm_head.float(), target_ids) for batch in self.batches]
+        self.p, self.best = zip(*targets, strict=True)
 
     @torch.inference_mode()
     def score(self, head: UnrolledHead, steps: int) -> list[Score]:
-        """The head's figures at depths 1 to `steps`, in float32."""
-        shared, agreed, count = torch.zeros(3, steps, device=self.favourites[0].device)
-        for batch, p, favourite in zip(self.batches, self.shares, self.favourites, strict=True):
+        """Return the head's figures at depths 1 to `steps`, in float32."""
+        shared, agreed, count = torch.zeros(3, steps, device=self.best[0].device)
+        for batch, p, best in zip(self.batches, self.p, self.best, strict=True):
             outputs = head.unroll(batch.tokens, batch.features.float(), steps)[:, 0]  # (K, S, d)
             learning = batch.learning(steps)[:, 0]  # (K, S)
             slots = slice(int(batch.first), int(batch.stop))  # of the rows in p
             for k in range(steps):
-                q = (outputs[k, slots] @ head.weights["lm_head"]).softmax(-1)
-                best = q.argmax(-1)
-                best = best if head.target_ids is None else head.target_ids[best]
+                q = (outputs[k, slots] @ head.weights["lm_head"]).softmax(-1)  # (r, Vd)
+                drafted = q.argmax(-1)
+                if head.target_ids is not None:
+                    drafted = head.target_ids[drafted]
                 counted = learning[k, slots]
                 shared[k] += torch.minimum(p, q).sum(-1)[counted].sum()
-                agreed[k] += (best == favourite)[counted].sum()
+                agreed[k] += (drafted == best)[counted].sum()
                 count[k] += counted.sum()
         means = zip(
             (shared / count).tolist(), (agreed / count).tolist(), count.tolist(), strict=True
@@ -73,8 +77,10 @@ class HeldOut:
 
 
 @torch.inference_mode()
-def _law(batch: Batch, lm_head: Tensor, target_ids: Tensor | None) -> tuple[Tensor, Tensor]:
-    """At the learning slots (r,): p at the draft ids (r, Vd), and the target's favourite (r,)."""
+def _target_at_slots(
+    batch: Batch, lm_head: Tensor, target_ids: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Return p at the draft ids (r, Vd) and the target's best tokens (r,), slot by slot."""
     last = batch.last[0, int(batch.first) : int(batch.stop)].float()
     p = (last @ lm_head.T).softmax(-1)  # (r, V)
     return p if target_ids is None else p[:, target_ids], p.argmax(-1)

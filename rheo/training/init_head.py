@@ -1,8 +1,9 @@
-"""A new EAGLE-3 head for a target, and writing heads in the SafeAILab layout."""
+"""Make a new EAGLE-3 head for a target, and write heads in the SafeAILab layout."""
 
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import save_file
@@ -21,7 +22,7 @@ _MLP = {"gate": "gate_proj", "up": "up_proj", "down": "down_proj"}
 def draft_vocabulary(
     answers: Iterable[Tensor], vocab: int, size: int, always: Iterable[int] = ()
 ) -> tuple[Tensor, float]:
-    """The `size` most frequent ids of some texts, ascending, and the share of tokens they cover.
+    """Return the `size` most frequent ids of some texts, ascending, and the share they cover.
 
     Ids in `always` (the ends of sequence) are in whatever their count; ties go to the lower id.
 
@@ -36,12 +37,12 @@ def draft_vocabulary(
 
 
 def coverage(answers: Iterable[Tensor], vocab: int, ids: Tensor | None) -> float:
-    """The share of the tokens of some texts that are among `ids`; None is all of them."""
+    """Return the share of the tokens of some texts that are among `ids`; None is all of them."""
     return 1.0 if ids is None else _share(_counts(answers, vocab), ids.cpu())
 
 
 def _counts(answers: Iterable[Tensor], vocab: int) -> Tensor:
-    """How often each id occurs (vocab,)."""
+    """Count how often each id occurs (vocab,)."""
     counts = torch.zeros(vocab, dtype=torch.int64)
     for answer in answers:
         counts += torch.bincount(answer, minlength=vocab)
@@ -49,11 +50,14 @@ def _counts(answers: Iterable[Tensor], vocab: int) -> Tensor:
 
 
 def _share(counts: Tensor, ids: Tensor) -> float:
+    """Return the share of `ids` in all that was counted."""
     return counts[ids].sum().item() / max(1, counts.sum().item())
 
 
-def settings(model: PreTrainedModel, draft_vocab: int, head_dim: int, bias: bool) -> dict:
-    """config.json of a SafeAILab head whose layer has the shape of the target's."""
+def head_settings(
+    model: PreTrainedModel, draft_vocab: int, head_dim: int, bias: bool
+) -> dict[str, Any]:
+    """Return the config.json of a SafeAILab head whose layer has the shape of the target's."""
     config = model.config.get_text_config()
     rope = dict(getattr(config, "rope_parameters", None) or {})
     theta = rope.pop("rope_theta", 10000.0)
@@ -80,11 +84,11 @@ def settings(model: PreTrainedModel, draft_vocab: int, head_dim: int, bias: bool
     }
 
 
-def newborn(model: PreTrainedModel, target_ids: Tensor) -> tuple[dict, Checkpoint]:
-    """A head before training, as near to the target's own last layer as its shape allows.
+def initial_head(model: PreTrainedModel, target_ids: Tensor) -> tuple[dict[str, Any], Checkpoint]:
+    """Make a head before training, as near to the target's own last layer as its shape allows.
 
     Attention and MLP are the target's last layer: the halves of q, k, v that read the hidden state
-    are its own, those that read the embedding start at zero, fc hands on the highest feature.
+    are its own, those that read the embedding start at zero, fc copies the highest feature.
 
     Returns:
         The config.json, and the checkpoint in float32.
@@ -96,8 +100,8 @@ def newborn(model: PreTrainedModel, target_ids: Tensor) -> tuple[dict, Checkpoin
     layer, d = decoder.layers[-1], model.config.get_text_config().hidden_size
     try:
         attention, mlp = layer.self_attn, layer.mlp
-        tensors = {house: getattr(attention, name).weight for house, name in _LAYER.items()}
-        tensors |= {house: getattr(mlp, name).weight for house, name in _MLP.items()}
+        tensors = {ours: getattr(attention, name).weight for ours, name in _LAYER.items()}
+        tensors |= {ours: getattr(mlp, name).weight for ours, name in _MLP.items()}
         norms = layer.input_layernorm.weight, layer.post_attention_layernorm.weight
     except AttributeError as error:
         raise RheoError(
@@ -115,12 +119,12 @@ def newborn(model: PreTrainedModel, target_ids: Tensor) -> tuple[dict, Checkpoin
     if hasattr(attention, "q_norm"):
         tensors |= {f"{x}_norm": getattr(attention, f"{x}_norm").weight for x in "qk"}
     tensors = {name: x.detach().float().cpu().clone() for name, x in tensors.items()}
-    config = settings(model, len(target_ids), attention.head_dim, "q_bias" in tensors)
+    config = head_settings(model, len(target_ids), attention.head_dim, "q_bias" in tensors)
     return config, Checkpoint(head_config(config, tensors), tensors, target_ids)
 
 
 def tensors_of(head: Eagle3) -> dict[str, Tensor]:
-    """The weights of a head by house name, rows first, as a checkpoint holds them."""
+    """Return the weights of a head by our names, rows first, as a checkpoint holds them."""
     config = head.config
     found = {k: x.detach().T if x.ndim == 2 else x.detach() for k, x in head.weights.items()}
     rows = [config.heads * config.head_dim] + [config.kv_heads * config.head_dim] * 2
@@ -132,7 +136,9 @@ def tensors_of(head: Eagle3) -> dict[str, Tensor]:
     return found
 
 
-def save(head: Eagle3, config: dict, folder: Path, embeddings: Tensor | None = None) -> None:
+def save(
+    head: Eagle3, config: dict[str, Any], folder: Path, embeddings: Tensor | None = None
+) -> None:
     """Write config.json and model.safetensors (float16) in the SafeAILab layout.
 
     `embeddings` are the head's own, None where it uses the target's.

@@ -1,9 +1,10 @@
-"""One run of training, from a corpus to a head on disk, with a log that can be plotted."""
+"""Run a training, from a corpus to a head on disk, with a log that can be plotted."""
 
 import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -13,7 +14,7 @@ from rheo.models.target.target import Target
 from rheo.training.corpus import head_layers, states
 from rheo.training.corpus_files import Shard, Text, shards
 from rheo.training.evaluate import HeldOut
-from rheo.training.init_head import coverage, draft_vocabulary, newborn, save
+from rheo.training.init_head import coverage, draft_vocabulary, initial_head, save
 from rheo.training.trainer import CHECKPOINT, Recipe, Trainer
 from rheo.training.unrolled_head import UnrolledHead
 
@@ -21,7 +22,7 @@ _HEAD, _LOG = "head", "log.jsonl"
 DEPTHS = 5  # that evaluations report
 EVERY = 10  # steps between two lines of progress
 
-_Report = Callable[[dict], None]
+_Report = Callable[[dict[str, object]], None]
 
 
 def train(
@@ -36,7 +37,7 @@ def train(
     half: bool = False,
     report: _Report = print,
 ) -> Path:
-    """Train a head of `target`; goes on with the checkpoint in `out` if there is one.
+    """Train a head of `target`; go on with the checkpoint in `out` if there is one.
 
     Args:
         corpus: folders that `rheo.training.corpus.generate` wrote.
@@ -72,8 +73,9 @@ def train(
 
 
 def _loop(trainer: Trainer, held: HeldOut | None, out: Path, log: "_Log") -> None:
-    """All steps that are left."""
-    recipe, losses = trainer.recipe, []
+    """Take all steps that are left."""
+    recipe = trainer.recipe
+    losses: list[float] = []
     start, first, before = time.monotonic(), trainer.step, trainer.tokens
     for batch in trainer.batches():
         if trainer.step >= recipe.steps:
@@ -95,26 +97,31 @@ def _loop(trainer: Trainer, held: HeldOut | None, out: Path, log: "_Log") -> Non
 
 def _start(
     target: Target, found: Sequence[Shard], init: Path | None, size: int, log: "_Log"
-) -> tuple[dict, UnrolledHead]:
-    """The head before the first step and its config.json."""
+) -> tuple[dict[str, Any], UnrolledHead]:
+    """Return the config.json and the head before the first step."""
     answers = [text.answer for shard in found for text in shard.texts if not text.held_out]
     if init is None:
         size, ends = min(size, target.vocab_size), sorted(target.eos_ids)
         ids, share = draft_vocabulary(answers, target.vocab_size, size, ends)
-        config, checkpoint = newborn(target.model, ids)
+        config, checkpoint = initial_head(target.model, ids)
     else:
         checkpoint = read(init)
         share = coverage(answers, target.vocab_size, checkpoint.target_ids)
         # what the head computes is in there, whatever its layout: only the weights will change
         config = json.loads((init / "config.json").read_text(encoding="utf-8"))
-    place = {"device": target.device, "dtype": torch.float32}
-    head = UnrolledHead(checkpoint, target.embeddings.float(), target.layers, **place)
+    head = UnrolledHead(
+        checkpoint,
+        target.embeddings.float(),
+        target.layers,
+        device=target.device,
+        dtype=torch.float32,
+    )
     log(draft_vocabulary=head.vocab_size, coverage=share)
     return config, head
 
 
 def _check_layers(found: Sequence[Shard], head: UnrolledHead, target: Target) -> None:
-    """A corpus holds the hidden states of one choice of layers: those the head must read."""
+    """Check that the corpus holds the hidden states that the head reads. Raises RheoError."""
     stored = found[0].about.get("layers")
     if stored != str(list(head.feature_layers)):
         raise RheoError(
@@ -127,7 +134,7 @@ def _check_layers(found: Sequence[Shard], head: UnrolledHead, target: Target) ->
 def _held_out(
     target: Target, found: Sequence[Shard], tokens: int, head: UnrolledHead
 ) -> HeldOut | None:
-    """The first held-out texts of the corpus, their states anew in the target's dtype."""
+    """Return the first held-out texts of the corpus, their states anew in the target's dtype."""
     target.tap((*head_layers(target), target.layers))
     texts: list[Text] = []
     for shard in found:
@@ -144,6 +151,7 @@ def _held_out(
 
 
 def _evaluate(trainer: Trainer, held: HeldOut | None, log: "_Log") -> None:
+    """Log the head's figures on the held-out texts, if there are any."""
     if held is not None:
         scores = held.score(trainer.head, DEPTHS)
         log(
@@ -161,8 +169,8 @@ class _Log:
         out.mkdir(parents=True, exist_ok=True)
         self.path, self.report = out / _LOG, report
 
-    def __call__(self, **line) -> None:
-        line = {k: round(x, 4) if isinstance(x, float) else x for k, x in line.items()}
+    def __call__(self, **figures: object) -> None:
+        line = {k: round(x, 4) if isinstance(x, float) else x for k, x in figures.items()}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
         self.report(line)

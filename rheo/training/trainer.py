@@ -1,4 +1,4 @@
-"""Training an EAGLE-3 head on a corpus of its target (`python -m rheo train`)."""
+"""Train an EAGLE-3 head on a corpus of its target: the recipe, the steps, the checkpoint."""
 
 import math
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rheo.errors import RheoError
-from rheo.training.batches import Batch, one_pass
+from rheo.training.batches import Batch, epoch_batches
 from rheo.training.corpus_files import shards
 from rheo.training.loss import soft_loss
 from rheo.training.unrolled_head import UnrolledHead
@@ -19,11 +19,16 @@ CHECKPOINT = "checkpoint.pt"
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a training run does; the same recipe, corpus and start give the same head.
+    """The settings of a training run; the same recipe, corpus and start give the same head.
 
-    The learning rate rises over `warmup` steps, stays, and falls linearly to zero over the last
-    `decay` of all steps. `unroll` is K, how deep the head is unrolled; depth k + 1 weighs
-    `fading`**k. `tv` is the share of total variation in the loss (see `rheo.training.loss`).
+    Attributes:
+        steps: in all. tokens: of a step, padding included.
+        rate: of learning; it rises over `warmup` steps, stays, and falls linearly to zero over the
+            last `decay` of all steps.
+        clip: largest norm of a gradient.
+        unroll: K, how deep the head is unrolled; depth k + 1 weighs fading**k.
+        tv: share of the total variation in the loss (see `rheo.training.loss`).
+        evaluate, checkpoint: steps between evaluations, and between checkpoints.
 
     Raises:
         RheoError: a figure out of its range.
@@ -52,7 +57,7 @@ class Recipe:
                 raise RheoError(f"The {name} of a recipe is a number of at least 0{top}.")
 
     def rate_at(self, step: int) -> float:
-        """The learning rate of step number `step`, counted from zero.
+        """Return the learning rate of step number `step`, counted from zero.
 
         >>> [round(Recipe(8, rate=1.0, warmup=2).rate_at(step), 2) for step in range(8)]
         [0.5, 1.0, 1.0, 1.0, 1.0, 0.75, 0.5, 0.25]
@@ -62,7 +67,7 @@ class Recipe:
 
 
 class Trainer:
-    """One head in training: its weights, its optimiser, and where it is in the corpus.
+    """A head in training: its weights, its optimiser, and its place in the corpus.
 
     Args:
         head: takes gradients from now on.
@@ -87,18 +92,18 @@ class Trainer:
         self.step = self.epoch = self.place = self.tokens = 0
 
     def batches(self) -> Iterator[Batch]:
-        """Batches from where the trainer is, without an end; `learn` from each before the next."""
+        """Yield batches from the trainer's place on, without end; `learn` each before the next."""
         device = self.teacher.device
         while True:
             found, recipe = shards(self.corpus), self.recipe
             start = self.place
-            yield from one_pass(found, recipe.tokens, recipe.seed, self.epoch, start, device)
+            yield from epoch_batches(found, recipe.tokens, recipe.seed, self.epoch, start, device)
             if self.place == 0:
                 raise RheoError("The corpus holds no text to train on; make a larger one.")
             self.epoch, self.place = self.epoch + 1, 0
 
     def loss(self, batch: Batch) -> Tensor:
-        """The mean loss of a batch over its learning slots and depths, with gradients."""
+        """Return the mean loss of a batch over its learning slots and depths, with gradients."""
         recipe, learning = self.recipe, batch.learning(self.recipe.unroll)  # (K, B, S)
         depth = torch.arange(recipe.unroll, device=learning.device)
         weights = learning * (recipe.fading**depth)[:, None, None]
@@ -118,7 +123,7 @@ class Trainer:
         return total / weights.sum().clamp(min=1)
 
     def learn(self, batch: Batch) -> float:
-        """One step; returns its loss."""
+        """Take one step on a batch; return its loss."""
         for group in self.optimiser.param_groups:
             group["lr"] = self.recipe.rate_at(self.step)
         loss = self.loss(batch)
@@ -131,7 +136,7 @@ class Trainer:
         return loss.item()
 
     def save(self, path: Path) -> None:
-        """Everything that going on needs, in one file that is replaced whole."""
+        """Write all that `resume` needs into one file that is replaced whole."""
         state = {
             "weights": self.head.weights.state_dict(),
             "optimiser": self.optimiser.state_dict(),

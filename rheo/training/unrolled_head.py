@@ -1,8 +1,8 @@
-"""The EAGLE-3 head unrolled over whole texts, as it will be unrolled below the root of a tree.
+"""Unroll an EAGLE-3 head over whole texts, as decoding unrolls it below the root of a tree.
 
-Step 0 reads the target's features at every slot. Step k reads, at slot t, what step k - 1 put out
-at slot t - 1: it is a chain of k drafted tokens that hangs below the root of slot t - k, so it
-attends to the true rows up to that slot, then to its own ancestors, one from each step, and itself.
+Step 0 reads the target's features at every slot. Step k reads, at slot t, the output of step k - 1
+at slot t - 1: it is a chain of k drafted tokens below the root of slot t - k, so it attends to the
+true rows up to that slot, then to its own ancestors, one from each step, and itself.
 Training on this is EAGLE-3's training-time test (arXiv 2503.01840).
 """
 
@@ -14,7 +14,7 @@ from rheo.models.draft.eagle3 import Eagle3
 
 
 class UnrolledHead(Eagle3):
-    """An `Eagle3` over batches of texts, with gradients; the layer itself is the inference code."""
+    """An `Eagle3` over batches of texts, with gradients; its layer is decoding's own."""
 
     def trainable(self) -> "UnrolledHead":
         """Let every weight but the embeddings, which are the target's, take gradients."""
@@ -22,17 +22,17 @@ class UnrolledHead(Eagle3):
         return self
 
     def unroll(self, tokens: Tensor, features: Tensor, steps: int) -> Tensor:
-        """Outputs of all slots of a batch, at every depth.
+        """Return the outputs of all slots of a batch, at every depth.
 
         Args:
             tokens: (B, S + 1) int64; shorter texts are padded at their end with any token.
             features: (B, S, 3dt) of all tokens but the last.
-            steps: K, how deep: step k is what the slots say k levels below the root.
+            steps: K, how deep: step k is k levels below the root.
 
         Returns:
             (K, B, S, d) after the final norm, to be multiplied by lm_head. Slot t of any step
-            predicts token t + 2; slots t < k of step k, whose root would lie before the text,
-            hold numbers without a meaning.
+            predicts token t + 2. Slots t < k of step k, whose root would lie before the text,
+            are meaningless.
         """
         texts, slots = features.shape[:2]
         flat = tokens[:, 1:].flatten()  # (B*S,)
@@ -54,20 +54,20 @@ class UnrolledHead(Eagle3):
         return torch.stack(outputs)
 
     def _angles(self, slots: int, texts: int) -> tuple[Tensor, Tensor]:
-        """cos and sin (B*S, hd) of every slot of every text."""
+        """Return cos and sin (B*S, hd) of every slot of every text."""
         weight = self.weights["fc"]
         positions = torch.arange(slots, device=weight.device)[None]
         cos, sin = self.rotary(weight.detach(), positions)  # (1, S, hd)
         return cos[0].repeat(texts, 1), sin[0].repeat(texts, 1)
 
     def _by_text(self, x: Tensor, texts: int) -> Tensor:
-        """(heads, B*S, hd) -> (Hkv, B, heads per key head, S, hd) float32."""
+        """Reshape (heads, B*S, hd) to (Hkv, B, heads / Hkv, S, hd), float32."""
         grouped = x.float().view(self.config.kv_heads, -1, texts, x.shape[1] // texts, x.shape[2])
         return grouped.transpose(1, 2)
 
 
 def later(x: Tensor, by: int) -> Tensor:
-    """The rows (..., S, width) moved `by` slots towards the end, zeros before them.
+    """Move the rows (..., S, width) by `by` slots towards the end, zeros before them.
 
     >>> later(torch.tensor([[1.0], [2.0], [3.0]]), 1).flatten().tolist()
     [0.0, 1.0, 2.0]
@@ -78,7 +78,7 @@ def later(x: Tensor, by: int) -> Tensor:
 @torch.autocast("cpu", enabled=False)
 @torch.autocast("cuda", enabled=False)
 def attend(q: Tensor, keys: list[Tensor], values: list[Tensor]) -> Tensor:
-    """Attention of the newest step's slots to the true rows and their own chain.
+    """Compute the attention of the newest step's slots to the true rows and their own chain.
 
     Args:
         q: (Hkv, B, G, S, hd) of step k.
@@ -92,7 +92,7 @@ def attend(q: Tensor, keys: list[Tensor], values: list[Tensor]) -> Tensor:
     # the ancestor of step j stands k - j slots before; the last is the slot itself
     chain = [later(key, step - j) for j, key in enumerate(keys) if j]
     unseen = torch.ones(slots, slots, dtype=torch.bool, device=q.device).triu(1 - step)
-    # the heads that share a key head are rows of one product: no copy of the keys
+    # query heads that share a key head are rows of one product: no copy of the keys
     true = (q.flatten(2, 3) @ keys[0].squeeze(2).transpose(-1, -2)).unflatten(2, (groups, slots))
     own = [(q * key).sum(-1, keepdim=True) for key in chain]  # (..., S, 1) each
     shares = torch.cat([true.masked_fill(unseen, -torch.inf), *own], dim=-1).softmax(-1)

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from rheo.algorithm.strategies import TABLE
 from rheo.algorithm.uniforms import UniformSource
-from rheo.bench import expected_acceptance, throughput, vs_generate
+from rheo.bench import drawn_trees, expected_acceptance, throughput, vs_generate
 from rheo.bench.confidence import spawn
 from rheo.bench.contexts import Context, _cuts, contexts
 from rheo.bench.prompts import Prompt, read_prompts, shipped
@@ -64,23 +64,23 @@ def with_head(tmp_path_factory) -> SimpleNamespace:
     return SimpleNamespace(target=target, draft=head)
 
 
-def drawn(engine, ids: list[int], params: DecodeParams, blocks: list) -> expected_acceptance.Trees:
+def drawn(engine, ids: list[int], params: DecodeParams, blocks: list) -> drawn_trees.DrawnTrees:
     """Trees below a context, as `compare` draws them."""
     target, ids = engine.target, torch.tensor(ids)
     policy = TABLE[params.strategy].policy(params)
     with torch.inference_mode():
         target.reset(len(ids) + len(blocks) * (params.R + 1))
         features = target.prefill(ids[:-1])[1]
-        return expected_acceptance._draw(engine, ids, features, params, policy, blocks)
+        return drawn_trees.draw_trees(engine, ids, features, params, policy, blocks)
 
 
-def worths(
-    trees: expected_acceptance.Trees, params: DecodeParams
-) -> list[expected_acceptance.Worth]:
+def figures_of(
+    trees: drawn_trees.DrawnTrees, params: DecodeParams
+) -> list[drawn_trees.TreeFigures]:
     row = TABLE[params.strategy]
     with torch.inference_mode():
-        table = expected_acceptance._worth(trees, row.rule, row.policy(params), params.depth)
-    return [expected_acceptance.Worth(*line) for line in table.tolist()]
+        table = drawn_trees.tree_figures(trees, row.rule, row.policy(params), params.depth)
+    return [drawn_trees.TreeFigures(*line) for line in table.tolist()]
 
 
 def blocks_of(params: DecodeParams, count: int) -> list:
@@ -109,7 +109,7 @@ def test_trees_side_by_side_are_the_decoders_own(pair, strategy, T, request):
         first = next(iter(decoding))
         decoding.close()
         ids = [*IDS, decoding.first.token]
-        found = worths(drawn(engine, ids, params, blocks), params)[seed]
+        found = figures_of(drawn(engine, ids, params, blocks), params)[seed]
         assert found.accepted == pytest.approx(first.expected_accepted, abs=1e-6)
 
 
@@ -122,15 +122,15 @@ def test_a_prompts_contexts_share_a_prefill(pair, request):
     batch = [Context(PROMPTS[0], 4 + i, text[:n], n) for i, n in enumerate((6, 7, 11))]
     groups = {expected_acceptance._trees_of(params): {"rheo": params}}
     with torch.inference_mode():
-        together = list(expected_acceptance._judge(engine, batch, groups, 3))
-    for context, (worth, _) in zip(batch, together, strict=True):
-        blocks = blocks_of(replace(params, seed=spawn(params.seed, 2, context.index)), 3)
-        alone = worths(drawn(engine, context.ids, params, blocks), params)
+        together = list(expected_acceptance._measure(engine, batch, groups, 3))
+    for context, (figures, _) in zip(batch, together, strict=True):
+        blocks = blocks_of(replace(params, seed=spawn(params.seed, 2, context.number)), 3)
+        alone = figures_of(drawn(engine, context.ids, params, blocks), params)
         mean = sum(w.accepted for w in alone) / 3
-        assert worth["rheo"].accepted == pytest.approx(mean, abs=1e-6)
+        assert figures["rheo"].accepted == pytest.approx(mean, abs=1e-6)
 
 
-def path_products(engine, trees: expected_acceptance.Trees, ids: list[int], T: float) -> float:
+def path_products(engine, trees: drawn_trees.DrawnTrees, ids: list[int], T: float) -> float:
     """E[accepted] of a tree without probes: a plain forward pass, no cache, for every node."""
     kept, total = trees.kept, 0.0
     parents, tokens = kept.parent[0].tolist(), kept.token[0].tolist()
@@ -141,10 +141,10 @@ def path_products(engine, trees: expected_acceptance.Trees, ids: list[int], T: f
             at = parents[at]
         text = torch.tensor([[*ids, *reversed(path)]])
         with torch.no_grad():
-            law = (engine.target.model(input_ids=text).logits[0].double() / T).softmax(-1)
+            p = (engine.target.model(input_ids=text).logits[0].double() / T).softmax(-1)
         product = 1.0
         for place in range(len(ids), text.shape[1]):
-            product *= float(law[place - 1, text[0, place]])
+            product *= float(p[place - 1, text[0, place]])
         total += product
     return total
 
@@ -156,12 +156,12 @@ def test_topk_is_the_sum_of_path_products(pair, request):
     trees = drawn(engine, IDS, params, blocks_of(params, 1))
     truth = path_products(engine, trees, IDS, 0.7)
     assert truth > 0.01
-    assert worths(trees, params)[0].accepted == pytest.approx(truth, abs=1e-5)
-    assert expected_acceptance.closed_form(trees.kept, trees.rows) == pytest.approx(truth, abs=1e-5)
+    assert figures_of(trees, params)[0].accepted == pytest.approx(truth, abs=1e-5)
+    assert drawn_trees.path_products(trees.kept, trees.rows) == pytest.approx(truth, abs=1e-5)
     # control: one node's row swapped for another's is noticed
     wrong = trees.rows.logits.clone()
     wrong[0, 0] = wrong[0, 1]
-    off = expected_acceptance.closed_form(trees.kept, trees.rows._replace(logits=wrong))
+    off = drawn_trees.path_products(trees.kept, trees.rows._replace(logits=wrong))
     assert abs(off - truth) > 1e-3
 
 
@@ -174,7 +174,7 @@ def test_first_acceptance_and_probe_shares_by_hand(engine):
     uniforms = UniformSource(params)
     uniforms.one()
     trees = drawn(engine, [*IDS, record.root], params, [uniforms.block()])
-    worth = worths(trees, params)[0]
+    worth = figures_of(trees, params)[0]
     reached = [1.0]
     for node in record.nodes[1:]:
         reached.append(reached[node.parent] * node.accept)
@@ -270,7 +270,7 @@ def test_autoregressive_has_nothing_to_expect(engine):
 def test_contexts_are_answers_of_the_target_cut_at_several_points(engine):
     found = list(contexts(engine, PROMPTS, PARAMS, 11))
     flat = [c for batch in found for c in batch]
-    assert [c.index for c in flat] == list(range(11))
+    assert [c.number for c in flat] == list(range(11))
     for batch in found:
         assert len({c.new for c in batch}) == len(batch)
         longest = batch[-1].ids

@@ -24,7 +24,7 @@ from rheo.models.draft.eagle3 import Eagle3
 from rheo.models.target.cuda_graphs import CudaGraph
 from rheo.models.target.target import Target
 from rheo.params import DecodeParams
-from rheo.training.init_head import newborn
+from rheo.training.init_head import initial_head
 from tests.tiny import byte_level_tokenizer, tiny_model
 
 EIGHT_B = {
@@ -37,9 +37,9 @@ SMALL = {"K": 4, "R": 12, "depth": 3, "S": 20}
 
 
 def loaded(model, device: torch.device, drafted: int) -> tuple[Target, Eagle3]:
-    """A target and a newborn head, on one device."""
+    """A target and a new head, on one device."""
     model.generation_config.eos_token_id = model.config.eos_token_id = None
-    _, checkpoint = newborn(model, torch.arange(drafted))
+    _, checkpoint = initial_head(model, torch.arange(drafted))
     target = Target(model, byte_level_tokenizer())
     head = Eagle3(checkpoint, target.embeddings, target.layers, device, target.dtype)
     target.tap(head.feature_layers)

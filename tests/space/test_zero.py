@@ -16,7 +16,7 @@ import torch
 from rheo.errors import RheoError
 from rheo.models.draft.eagle3 import Eagle3
 from rheo.params import DecodeParams
-from rheo.training.init_head import newborn, save
+from rheo.training.init_head import initial_head, save
 from tests.needs import skip_unless_required
 from tests.tiny import tiny_folder, tiny_model
 from visual.runtime import live_run, model_loader, zero_gpu
@@ -26,11 +26,11 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory) -> Path:
-    """A tiny target and a newborn head."""
+    """A tiny target and a new head."""
     folder = tmp_path_factory.mktemp("pair")
     tiny_folder(folder / "target")
     model = tiny_model(vocab=288)
-    config, checkpoint = newborn(model, torch.arange(200))
+    config, checkpoint = initial_head(model, torch.arange(200))
     save(Eagle3(checkpoint, model.get_input_embeddings().weight, 8), config, folder / "head")
     return folder
 

@@ -41,7 +41,7 @@ def main() -> None:
     from rheo.models.draft.eagle3 import Eagle3
     from rheo.models.target.target import Target
     from rheo.params import DecodeParams
-    from rheo.training.init_head import newborn
+    from rheo.training.init_head import initial_head
     from tests.tiny import byte_level_tokenizer, tiny_model
 
     loop.Clock = lambda device: Clock(torch.device("cpu"))  # a pretended GPU has no events
@@ -60,7 +60,7 @@ def main() -> None:
     models = [tiny_model(seed=1), tiny_model(seed=1)]
     for model in models:
         model.generation_config.eos_token_id = model.config.eos_token_id = None
-    _, checkpoint = newborn(models[0], torch.arange(90))
+    _, checkpoint = initial_head(models[0], torch.arange(90))
     spread(models[1], first, "cuda" if first == "cpu" else "cpu")
     whole, parts = (decoded(model, checkpoint) for model in models)
     places = {str(device) for device in parts.target.cache.devices}

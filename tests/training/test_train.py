@@ -14,12 +14,12 @@ from rheo.errors import RheoError
 from rheo.models.draft.checkpoints import read
 from rheo.models.draft.eagle3 import Eagle3
 from rheo.models.target.target import Target
-from rheo.training.batches import collate, one_pass, plan
+from rheo.training import corpus_files
+from rheo.training.batches import collate, epoch_batches, plan
 from rheo.training.corpus import generate
 from rheo.training.corpus_files import States, Text, shards
-from rheo.training.corpus_files import write as write_shard
 from rheo.training.evaluate import HeldOut
-from rheo.training.init_head import coverage, draft_vocabulary, newborn, save
+from rheo.training.init_head import coverage, draft_vocabulary, initial_head, save
 from rheo.training.loss import soft_loss
 from rheo.training.run import train
 from rheo.training.trainer import Recipe, Trainer
@@ -114,7 +114,7 @@ def tiny_corpus(folder: Path, model, layers: tuple[int, int, int], texts: int = 
         made.append(Text(tokens, 3, 1.0))
         known.append(States(torch.cat([hidden[i][0] for i in layers], -1), hidden[-1][0]))
     about = {"target": "tiny", "layers": str(list(layers))}
-    write_shard(folder / "one.safetensors", made, known, about)
+    corpus_files.write(folder / "one.safetensors", made, known, about)
     return made
 
 
@@ -122,7 +122,7 @@ def tiny_trainer(folder: Path, recipe: Recipe, family: str = "llama") -> Trainer
     model = tiny_model(family)
     if not folder.exists():
         tiny_corpus(folder, model, (2, 4, 5))
-    _, checkpoint = newborn(model, torch.arange(0, 40))
+    _, checkpoint = initial_head(model, torch.arange(0, 40))
     head = UnrolledHead(checkpoint, model.get_input_embeddings().weight, 8)
     return Trainer(head, model.get_output_embeddings().weight, [folder], recipe, half=False)
 
@@ -164,7 +164,7 @@ def test_held_out_prompts_are_never_trained_on(tmp_path):
     texts = tiny_corpus(tmp_path, tiny_model(), (2, 4, 5), texts=200)
     held = {tuple(text.tokens.tolist()) for text in texts if text.held_out}
     seen = set()
-    for batch in one_pass(shards([tmp_path]), 80, 0, 0, 0, torch.device("cpu")):
+    for batch in epoch_batches(shards([tmp_path]), 80, 0, 0, 0, torch.device("cpu")):
         for row, stop in zip(batch.tokens.tolist(), batch.stop.tolist(), strict=True):
             seen.add(tuple(row[: stop + 2]))
     assert held and not held & seen
@@ -183,9 +183,9 @@ def test_a_pass_takes_every_text_once_within_the_budget():
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_newborn_head_is_saved_and_read_back(tmp_path, family):
+def test_an_initial_head_is_saved_and_read_back(tmp_path, family):
     model = tiny_model(family)
-    config, checkpoint = newborn(model, torch.tensor([1, 2, 5, 40, 90]))
+    config, checkpoint = initial_head(model, torch.tensor([1, 2, 5, 40, 90]))
     embeddings = model.get_input_embeddings().weight.detach()
     head = UnrolledHead(checkpoint, embeddings, 8)
     save(head, config, tmp_path)
@@ -201,7 +201,7 @@ def test_a_newborn_head_is_saved_and_read_back(tmp_path, family):
 
 
 def test_a_head_with_its_own_embeddings_keeps_them(tmp_path):
-    config, checkpoint = newborn(tiny_model(), torch.arange(5))
+    config, checkpoint = initial_head(tiny_model(), torch.arange(5))
     target = tiny_model().get_input_embeddings().weight.detach()
     checkpoint.tensors["embeddings"] = (target + 1).half().float()
     save(UnrolledHead(checkpoint, target, 8), config, tmp_path, checkpoint.tensors["embeddings"])
@@ -210,7 +210,7 @@ def test_a_head_with_its_own_embeddings_keeps_them(tmp_path):
 
 
 def test_a_weight_beyond_float16_is_refused(tmp_path):
-    config, checkpoint = newborn(tiny_model(), torch.arange(5))
+    config, checkpoint = initial_head(tiny_model(), torch.arange(5))
     checkpoint.tensors["fc"][0, 0] = 1e6
     head = UnrolledHead(checkpoint, tiny_model().get_input_embeddings().weight, 8)
     with pytest.raises(RheoError, match=r"fc\.weight"):
@@ -229,7 +229,7 @@ def test_the_draft_vocabulary_is_the_most_frequent_tokens():
 def test_overlap_is_that_of_a_loop_over_chains(tmp_path):
     model, layers = tiny_model().requires_grad_(False), (2, 4, 5)
     texts = tiny_corpus(tmp_path, model, layers, texts=3)
-    _, checkpoint = newborn(model, torch.arange(0, 60, 2))
+    _, checkpoint = initial_head(model, torch.arange(0, 60, 2))
     head = UnrolledHead(checkpoint, model.get_input_embeddings().weight, 8)
     outputs = [model(text.tokens[None], output_hidden_states=True) for text in texts]
     known = [

@@ -1,4 +1,4 @@
-"""The folder that fetched and converted weights are kept in."""
+"""Find the folder that fetched and converted weights are kept in."""
 
 import os
 from pathlib import Path

