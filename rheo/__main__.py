@@ -1,4 +1,4 @@
-"""python -m rheo fetch | generate | audit | bench | corpus | train | gallery"""
+"""Run a command: python -m rheo fetch | generate | audit | bench | corpus | train | gallery"""
 
 import sys
 

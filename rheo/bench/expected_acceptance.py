@@ -61,7 +61,6 @@ class Compared(TypedDict):
     suites: dict[str, dict[str, IntervalDict]]
     each: list[dict[str, str | int | float]]
     closed_form_gap: NotRequired[float]
-    paper_first_acceptance: NotRequired[dict[str, float]]
 
 
 TreeKey = tuple[Policy, int, int, int, int | None, float]  # see `_trees_of`

@@ -1,8 +1,8 @@
 """Sum a run up in figures: what `python -m rheo generate --json` prints."""
 
 import math
-from typing import Any
 
+from rheo.bench.confidence import mean
 from rheo.decoding.engine import Engine
 from rheo.decoding.loop import Decoding
 from rheo.decoding.round_buffer import RoundBuffer
@@ -11,7 +11,7 @@ from rheo.decoding.timing import PARTS
 _KINDS = ("deterministic", "probe", "filler")
 
 
-def summary(engine: Engine, decoding: Decoding, seconds: float) -> dict[str, Any]:
+def summary(engine: Engine, decoding: Decoding, seconds: float) -> dict[str, object]:
     """Return plain values of everything decoded so far.
 
     Args:
@@ -48,8 +48,10 @@ def summary(engine: Engine, decoding: Decoding, seconds: float) -> dict[str, Any
 
 
 def _coverage(buffer: RoundBuffer) -> list[float]:
+    """Return the coverage of each node that was expanded and kept."""
     return buffer.coverage[buffer.expansion[buffer.expansion >= 0]].tolist()
 
 
 def _mean(values: list[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
+    """Return the mean, None of nothing."""
+    return mean(values) if values else None

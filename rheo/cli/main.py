@@ -1,4 +1,4 @@
-"""The commands. Heavy imports happen inside them, so that --help answers at once."""
+"""Run the commands. Heavy imports happen inside them, so that --help answers at once."""
 
 import argparse
 import contextlib
@@ -6,20 +6,26 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rheo.cli import training
 from rheo.cli.arguments import COMPARED, WITH_REFERENCE, params_of, parser
 from rheo.errors import RheoError
 
+if TYPE_CHECKING:
+    from rheo.bench.prompts import Prompt
+    from rheo.decoding.engine import Engine
+    from rheo.decoding.loop import Decoding
+    from rheo.trace.schema import Run
+
 INTERRUPTED = 130  # what a shell expects after Ctrl-C
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; the exit code is 0, 2 after a sentence on stderr, or 130 after Ctrl-C."""
+    """Run a command; return 0, 2 after a sentence on stderr, or 130 after Ctrl-C."""
     args = parser().parse_args(argv)
     commands = {"fetch": fetch, "generate": generate, "audit": audit, "bench": bench}
     commands |= {"corpus": training.corpus, "train": training.train, "gallery": gallery}
@@ -114,26 +120,29 @@ def gallery(args: argparse.Namespace) -> None:
         print(line, flush=True)
 
 
-def _measure(args: argparse.Namespace, strategies: list[str], prompts: list) -> tuple[dict, str]:
-    """The figures that were asked for, and their tables."""
+def _measure(
+    args: argparse.Namespace, strategies: list[str], prompts: list["Prompt"]
+) -> tuple[dict[str, object], str]:
+    """Return the figures that were asked for, and their tables."""
     from rheo.bench import expected_acceptance, tables, throughput, vs_generate
 
     params, engine = params_of(args, "rheo"), _engine(args)
     if args.against_generate:
-        result = vs_generate.against_generate(engine, prompts, params, args.repeats, args.raw)
-        text = tables.pairs(result)
+        ratios = vs_generate.against_generate(engine, prompts, params, args.repeats, args.raw)
+        result, text = dict(ratios), tables.pairs(ratios)
     elif args.expected or args.ablation:
         sweep = expected_acceptance.Sweep(*args.sweep) if args.sweep else None
-        result = expected_acceptance.compare(
+        compared = expected_acceptance.compare(
             engine, prompts, params, strategies, args.contexts, args.draws, args.raw, sweep
         )
-        text = tables.depth_1(result) if args.ablation else tables.compared(result)
+        result = dict(compared)
+        text = tables.depth_1(compared) if args.ablation else tables.compared(compared)
         if args.ablation:
             result["paper_first_acceptance"] = tables.PAPER_DEPTH_1
     else:
-        result = throughput.bench(engine, prompts, params, strategies, args.raw)
-        text = tables.sampled(result)
-    about = {
+        sampled = throughput.bench(engine, prompts, params, strategies, args.raw)
+        result, text = dict(sampled), tables.sampled(sampled)
+    about: dict[str, object] = {
         "pair": engine.pair.name,
         "device": str(engine.target.device),
         "dtype": str(engine.target.dtype).removeprefix("torch."),
@@ -142,8 +151,8 @@ def _measure(args: argparse.Namespace, strategies: list[str], prompts: list) -> 
     return about | result, text
 
 
-def _engine(args: argparse.Namespace) -> Any:
-    """The chosen pair, loaded; warnings go to standard error."""
+def _engine(args: argparse.Namespace) -> "Engine":
+    """Load the chosen pair; warnings go to standard error."""
     from rheo.decoding.engine import Engine
     from rheo.models.hub.catalogue import custom
     from rheo.models.hub.fetch import console_progress
@@ -159,7 +168,7 @@ def _engine(args: argparse.Namespace) -> Any:
     return engine
 
 
-def _stream(decoding: Any) -> None:
+def _stream(decoding: "Decoding") -> None:
     """Print text as it comes; what may be the beginning of a stop string waits."""
     shown, held = 0, max(map(len, decoding.stop), default=1) - 1
     try:
@@ -171,7 +180,7 @@ def _stream(decoding: Any) -> None:
         print(decoding.text[shown:], flush=True)
 
 
-def _count(decoding: Any) -> None:
+def _count(decoding: "Decoding") -> None:
     """Decode behind a progress bar."""
     from tqdm import tqdm
 
@@ -181,6 +190,7 @@ def _count(decoding: Any) -> None:
 
 
 def _read_stdin() -> str:
+    """Read the prompt from standard input. Raises RheoError."""
     try:
         return sys.stdin.read()
     except UnicodeDecodeError:
@@ -188,14 +198,15 @@ def _read_stdin() -> str:
 
 
 def _check_trace(path: Path) -> None:
-    """Before the run, so that a wrong name does not cost one."""
+    """Check the trace's name before the run, so that a wrong one does not cost it."""
     if not path.name.endswith((".json", ".json.gz")):
         raise RheoError(f"A trace is named .json or .json.gz, not {path.name!r}.")
     if not path.absolute().parent.is_dir():
         raise RheoError(f"There is no folder {path.parent} to write the trace into.")
 
 
-def _save(run: Any, path: Path) -> None:
+def _save(run: "Run", path: Path) -> None:
+    """Write the trace. Raises RheoError."""
     from rheo.trace.io import save
 
     try:
@@ -204,12 +215,13 @@ def _save(run: Any, path: Path) -> None:
         raise RheoError(f"The trace could not be written: {error}.") from None
 
 
-def _print_json(value: dict[str, Any]) -> None:
+def _print_json(value: Mapping[str, object]) -> None:
+    """Print one JSON object on a line of its own."""
     print(json.dumps(value, allow_nan=False, ensure_ascii=False))
 
 
 @contextlib.contextmanager
 def _quiet_stdout() -> Iterator[None]:
-    """Standard output is for results: whatever a library prints goes to standard error."""
+    """Send what a library prints to standard error: standard output is for results."""
     with contextlib.redirect_stdout(sys.stderr):
         yield

@@ -1,31 +1,28 @@
-"""What a recorded run is wanted to show: criteria on traces, and the numbers that prove them.
+"""Decide whether recorded runs show what they are wanted to show, and by which numbers.
 
-A criterion takes the runs of a group by their place and gives one `Found` for each, or None. It
-reads nothing but traces: whoever opens a shipped one can ask it again.
+A criterion takes the runs of a group by their place and returns one `Found` for each, or None. It
+reads nothing but traces, so it can be asked again of a shipped one.
 """
 
-import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rheo.trace.schema import Round, Run, Step, Visit
 
-WANTED = 0.05  # of p: the target itself would not be surprised by such a token
-INDEX = "index.json"  # of a folder of recorded runs
+_LIKELY = 0.05  # of p: a token that the target itself would draw
 _PRUNED = "its proxy, the third one's q, is too little to survive pruning"
-REJECTED = "drawn from what the three leave, it is {token}, and rejected"
+_REJECTED = "drawn from what the three leave, it is {token}, and rejected"
 
 
 class Found(NamedTuple):
     """The round to open, and the words of the run's note."""
 
     round: int
-    words: dict[str, Any]
+    words: dict[str, str | int]
     score: float = 1.0  # below 1: a better one may be found
 
-    def told(self, template: str) -> str:
-        """The note: what to look at, and in which round (counted from 1)."""
+    def note(self, template: str) -> str:
+        """Return the run's note: what to look at, and in which round (counted from 1)."""
         return template.format(round=self.round + 1, **self.words)
 
 
@@ -33,15 +30,11 @@ Runs = Callable[[int], Run]
 Criterion = Callable[[Runs], list[Found] | None]
 
 
-def read_index(folder: Path) -> list[dict[str, Any]]:
-    """The recorded runs of a folder: name, title, sentence, round to open; empty where none are."""
-    path = folder / INDEX
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-
-
 def probe_saves(runs: Runs) -> list[Found] | None:
-    """m = 1, Top-K, m = 3, round 1: a probe outside the draft's K best is accepted, and both others
-    end at the node before it."""
+    """Find a probe outside the draft's K best that is accepted where two other runs end.
+
+    The runs: m = 1, Top-K, m = 3, their first rounds; both others end at the node before it.
+    """
     run = runs(0)
     taken = next(_taken(run.rounds[0]), None) if run.rounds else None
     if taken is None:
@@ -53,27 +46,29 @@ def probe_saves(runs: Runs) -> list[Found] | None:
     if _ended(runs(1), path) is None or (end := _ended(runs(2), path)) is None:
         return None
     third = next((n for n in runs(2).rounds[0].children(end) if n.kind == "probe"), None)
-    best = {
+    best: dict[str, str | int] = {
         "token": _shown(run, step.token),
         "level": len(path) + 1,
         "K": run.params["K"],
         "best": run.rounds[0].accepted,
         "accepted": len(path),
         **_numbers(step),
-        "fate": _PRUNED if third is None else REJECTED.format(token=_shown(runs(2), third.token)),
+        "fate": _PRUNED if third is None else _REJECTED.format(token=_shown(runs(2), third.token)),
     }
-    return [Found(0, best, step.p / WANTED)] * 3
+    return [Found(0, best, step.p / _LIKELY)] * 3
 
 
 def rrsw_luckier(runs: Runs) -> list[Found] | None:
-    """rheo-rrsw, rheo, round 1: of the same tree RRSw accepts more; best where that is luck, for in
-    expectation it does not."""
+    """Find a tree of which RRSw accepts more; best where that is luck, against expectation.
+
+    The runs: rheo-rrsw, rheo, their first rounds.
+    """
     if not (runs(0).rounds and runs(1).rounds):
         return None
     rrsw, rheo = runs(0).rounds[0], runs(1).rounds[0]
     if _shape(rrsw) != _shape(rheo) or rrsw.accepted <= rheo.accepted:
         return None
-    words = {
+    words: dict[str, str | int] = {
         "rrsw": rrsw.accepted,
         "rheo": rheo.accepted,
         "expected_rrsw": f"{rrsw.expected_accepted:.3f}",
@@ -84,15 +79,20 @@ def rrsw_luckier(runs: Runs) -> list[Found] | None:
 
 
 def naive_prunes(runs: Runs) -> list[Found] | None:
-    """naive, rheo, round 1: below the root both drew one probe; only the proxy keeps it."""
+    """Find a probe below the root that only the proxy keeps.
+
+    The runs: naive, rheo, their first rounds, which both drew it.
+    """
     if not (runs(0).rounds and runs(1).rounds):
         return None
     naive, rheo = runs(0).rounds[0].nodes[0], runs(1).rounds[0]
     kept = next((n for n in rheo.children(0) if n.kind == "probe"), None)
-    lost = next((g for g in naive.ghosts if kept and g.slot == kept.slot), None)
+    if kept is None:
+        return None
+    lost = next((g for g in naive.ghosts if g.slot == kept.slot), None)
     if lost is None or lost.token != kept.token:
         return None
-    words = {
+    words: dict[str, str | int] = {
         "token": _shown(runs(1), kept.token),
         "slot": kept.slot + 1,
         "own": _number(lost.proxy),
@@ -102,7 +102,7 @@ def naive_prunes(runs: Runs) -> list[Found] | None:
 
 
 def longest(runs: Runs) -> list[Found] | None:
-    """Any run: the round that accepted most."""
+    """Find the round that accepted most, in any run."""
     rounds = runs(0).rounds
     if not rounds:
         return None
@@ -111,12 +111,12 @@ def longest(runs: Runs) -> list[Found] | None:
 
 
 def probe_taken(runs: Runs) -> list[Found] | None:
-    """A round that accepts a probe which is not a sure one."""
-    return _likeliest(runs(0), lambda visit, step: step.ratio < 1)
+    """Find a round that accepts a probe which was not sure to be."""
+    return _likeliest(runs(0), lambda visit, step: step.ratio is not None and step.ratio < 1)
 
 
 def later_probe(runs: Runs) -> list[Found] | None:
-    """A round that accepts a probe after it rejected another at the same node."""
+    """Find a round that accepts a probe after it rejected another at the same node."""
     return _likeliest(runs(0), lambda visit, step: visit.steps[0].verdict == "reject")
 
 
@@ -131,12 +131,13 @@ CRITERIA: dict[str, Criterion] = {
 
 
 def _likeliest(run: Run, wanted: Callable[[Visit, Step], bool]) -> list[Found] | None:
-    """Of the accepted probes that are wanted, the one that the target likes best."""
+    """Return, of the accepted probes that are wanted, the one with the largest p."""
     taken = [(r, v, step) for r in run.rounds for v, step in _taken(r) if wanted(v, step)]
     if not taken:
         return None
     round, visit, step = max(taken, key=lambda found: found[2].p)
-    words = {
+    assert step.child is not None  # it was accepted
+    words: dict[str, str | int] = {
         "level": round.nodes[step.child].depth,
         "token": _shown(run, step.token),
         "lost": _shown(run, visit.steps[0].token),
@@ -146,6 +147,8 @@ def _likeliest(run: Run, wanted: Callable[[Visit, Step], bool]) -> list[Found] |
 
 
 def _numbers(step: Step) -> dict[str, str]:
+    """Return the figures of a probe's verdict as words."""
+    assert step.q_tilde is not None and step.ratio is not None  # a probe's step has both
     return {
         "u": _number(step.uniform),
         "p": _number(step.p),
@@ -155,7 +158,7 @@ def _numbers(step: Step) -> dict[str, str]:
 
 
 def _taken(round: Round) -> Iterator[tuple[Visit, Step]]:
-    """The probes that were accepted, where they were."""
+    """Yield the probes that were accepted, with their visits."""
     for visit in round.visits:
         for step in visit.steps:
             if step.rule == "probe" and step.verdict == "accept":
@@ -163,12 +166,12 @@ def _taken(round: Round) -> Iterator[tuple[Visit, Step]]:
 
 
 def _path(round: Round, node: int) -> list[int]:
-    """The tokens from below the root down to `node`."""
+    """Return the tokens from below the root down to `node`."""
     return [round.nodes[i].token for i in round.path(node)]
 
 
 def _ended(run: Run, path: list[int]) -> int | None:
-    """Where the first round's walk ended, if that is at the end of `path` and not at a leaf."""
+    """Return where the first round's walk ended, if at the end of `path` and not at a leaf."""
     if not run.rounds:
         return None
     round = run.rounds[0]
@@ -178,11 +181,12 @@ def _ended(run: Run, path: list[int]) -> int | None:
 
 
 def _shape(round: Round) -> list[tuple[str, int, int]]:
+    """Return what makes two trees the same."""
     return [(node.kind, node.token, node.parent) for node in round.nodes]
 
 
 def _shown(run: Run, token: int) -> str:
-    """A token in quotes, its spaces and line ends visible."""
+    """Return a token in quotes, its spaces and line ends visible."""
     return f"‘{run.tokens[token].replace(' ', '␣').replace(chr(10), '↵')}’"
 
 

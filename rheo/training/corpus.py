@@ -70,7 +70,13 @@ def generate(
         return answer(target, ids, temperatures, max_new, generator)
 
     digest = _digest("\n".join(prompts).encode())
-    about = {"passes": passes, "max_new": max_new, "batch": batch, "seed": seed, "prompts": digest}
+    about: dict[str, object] = {
+        "passes": passes,
+        "max_new": max_new,
+        "batch": batch,
+        "seed": seed,
+        "prompts": digest,
+    }
     _write_missing(target, folder, len(starts), make, about, name, report)
 
 
@@ -86,7 +92,7 @@ def take_in(
     """Write a corpus of texts that the target wrote before; otherwise like `generate`."""
     shards = [texts[start : start + batch] for start in range(0, len(texts), batch)]
     digest = _digest(torch.cat([text.tokens for text in texts]).numpy().tobytes())
-    about = {"batch": batch, "texts": digest}
+    about: dict[str, object] = {"batch": batch, "texts": digest}
     _write_missing(target, folder, len(shards), shards.__getitem__, about, name, report)
 
 
@@ -117,7 +123,7 @@ def _write_missing(
     folder: Path,
     count: int,
     make: Callable[[int], Sequence[Text]],
-    about: dict[str, int | str],
+    about: dict[str, object],
     name: str,
     report: _Report,
 ) -> None:
@@ -151,7 +157,7 @@ def _shard_prompts(
     return [target.encode(prompts[i]) for i in chosen], temperatures
 
 
-def _check_settings(folder: Path, about: dict[str, int | str | list[int]]) -> None:
+def _check_settings(folder: Path, about: dict[str, object]) -> None:
     """Note in the folder what it is made from; refuse one that was made from something else."""
     path = folder / ABOUT
     if path.exists():

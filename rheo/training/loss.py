@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 from torch.autograd import Function
-from torch.autograd.function import FunctionCtx, once_differentiable
+from torch.autograd.function import BackwardCFunction, FunctionCtx, once_differentiable
 
 _CHUNK = 64  # slots whose logits are held at once: larger chunks leave the cache of a CPU
 
@@ -66,8 +66,9 @@ class _SoftLoss(Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: FunctionCtx, d_loss: Tensor) -> tuple[Tensor | None, ...]:
-        d_outputs, d_lm_head = ctx.saved_tensors
+    def backward(ctx: BackwardCFunction, d_loss: Tensor) -> tuple[Tensor | None, ...]:
+        saved: tuple[Tensor, ...] = ctx.saved_tensors
+        d_outputs, d_lm_head = saved
         return d_outputs * d_loss, d_lm_head * d_loss, None, None, None, None, None
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from rheo.errors import RheoError
 from rheo.exact import what_if
-from rheo.gallery import criteria, record
+from rheo.gallery import criteria, listing, record
 from rheo.params import STRATEGIES, STRATEGY_FIELDS
 from rheo.trace.io import load
 from rheo.trace.schema import Round, Run
@@ -28,12 +28,11 @@ def runs() -> dict[str, Run]:
 
 
 def test_the_index_is_complete():
-    index = criteria.read_index(TRACES)
-    assert [entry["name"] for entry in index] == NAMES
+    index = listing.read_index(TRACES)
+    assert [entry.name for entry in index] == NAMES
     assert {path.name for path in TRACES.glob("*.json.gz")} == {f"{n}.json.gz" for n in NAMES}
     for entry, about in zip(index, (r for g in GROUPS for r in g["runs"]), strict=True):
-        assert set(entry) == {"name", "title", "sentence", "round"}
-        assert (entry["title"], entry["sentence"]) == (about["title"], about["sentence"])
+        assert (entry.title, entry.sentence) == (about["title"], about["sentence"])
 
 
 def test_there_is_one_of_everything(runs):
@@ -51,14 +50,14 @@ def test_a_trace_is_small(name):
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group["runs"][0]["name"])
 def test_every_note_is_proved_by_the_numbers(group, runs):
     names = [about["name"] for about in group["runs"]]
-    index = {entry["name"]: entry for entry in criteria.read_index(TRACES)}
+    index = {entry.name: entry for entry in listing.read_index(TRACES)}
     found = criteria.CRITERIA[group["wanted"]](lambda at: runs[names[at]])
     assert found is not None
     for about, one in zip(group["runs"], found, strict=True):
         run = runs[about["name"]]
-        assert run.note == one.told(about["note"])
+        assert run.note == one.note(about["note"])
         assert run.prompt == group["prompt"]
-        assert index[about["name"]]["round"] == one.round < len(run.rounds)
+        assert index[about["name"]].round == one.round < len(run.rounds)
     assert len({runs[name].params["seed"] for name in names}) == 1
     first = {
         (runs[n].first.token, runs[n].rounds[0].root, runs[n].rounds[0].uniforms.u2) for n in names
@@ -148,7 +147,7 @@ def decoded(monkeypatch, runs) -> list[tuple[int, int | None]]:
 def test_seeds_are_tried_in_turn_and_the_index_is_written(spec, decoded, tmp_path):
     assert len(list(record.record(None, tmp_path, spec=spec))) == 2
     assert [seed for seed, _ in decoded] == [0, 1, 2] * 2
-    assert [entry["name"] for entry in criteria.read_index(tmp_path)] == ["a", "b"]
+    assert [entry.name for entry in listing.read_index(tmp_path)] == ["a", "b"]
     assert load(tmp_path / "a.json.gz").note.startswith("Round ")
 
 
@@ -173,8 +172,53 @@ def test_one_run_alone_keeps_the_others_in_the_index(spec, decoded, tmp_path):
     list(record.record(None, tmp_path, spec=spec))
     before = (tmp_path / "a.json.gz").stat().st_mtime_ns
     list(record.record(None, tmp_path, "b", spec))
-    assert [entry["name"] for entry in criteria.read_index(tmp_path)] == ["a", "b"]
+    assert [entry.name for entry in listing.read_index(tmp_path)] == ["a", "b"]
     assert (tmp_path / "a.json.gz").stat().st_mtime_ns == before
+
+
+WRONG = {
+    "[0].runs[0].name": ("0.runs.0.name", lambda groups: groups[0]["runs"][0].pop("name")),
+    "a name that is a path": (
+        "0.runs.0.name",
+        lambda groups: groups[0]["runs"][0].update(name="../a"),
+    ),
+    "a number as text": ("1.seeds", lambda groups: groups[1].update(seeds="3")),
+    "no runs": ("1.runs", lambda groups: groups[1].update(runs=[])),
+    "an unknown field": ("0.colour", lambda groups: groups[0].update(colour="red")),
+}
+
+
+@pytest.mark.parametrize(("place", "spoil"), WRONG.values(), ids=WRONG)
+def test_a_broken_list_is_one_sentence_with_its_place(spec, decoded, tmp_path, place, spoil):
+    groups = json.loads(spec.read_text())
+    spoil(groups)
+    spec.write_text(json.dumps(groups))
+    with pytest.raises(RheoError, match=rf"^The gallery's gallery\.json is broken at {place}\.$"):
+        list(record.record(None, tmp_path, spec=spec))
+    assert not decoded
+
+
+def test_what_is_no_list_at_all_is_one_sentence(spec, tmp_path):
+    spec.write_text("[{")
+    with pytest.raises(RheoError, match=r"is broken at its first character\.$"):
+        listing.read_groups(spec)
+    with pytest.raises(RheoError, match="could not be read"):
+        listing.read_groups(tmp_path / "none.json")
+    (tmp_path / listing.INDEX).write_text('[{"name": "a", "title": "t", "sentence": "s"}]')
+    with pytest.raises(RheoError, match=r"index\.json is broken at 0\.round\.$"):
+        listing.read_index(tmp_path)
+
+
+def test_an_unknown_criterion_is_one_sentence(spec, decoded, tmp_path):
+    spec.write_text(spec.read_text().replace("longest", "shortest"))
+    with pytest.raises(RheoError, match="no criterion 'shortest': choose one of probe saves,"):
+        list(record.record(None, tmp_path, spec=spec))
+
+
+def test_the_index_is_written_as_it_was():
+    text = (TRACES / listing.INDEX).read_bytes()
+    entries = listing.read_index(TRACES)
+    assert listing._ENTRIES.dump_json(entries, indent=2) + b"\n" == text
 
 
 def test_no_good_seed_and_no_such_name_are_one_sentence(spec, decoded, tmp_path):

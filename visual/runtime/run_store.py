@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rheo.errors import RheoError
-from rheo.gallery.criteria import read_index
+from rheo.gallery.listing import read_index
 from rheo.trace.io import load
 from rheo.trace.schema import Run
 
@@ -27,7 +27,7 @@ def recorded() -> Run | None:
 @functools.cache
 def gallery() -> dict[str, dict[str, Any]]:
     """Return the shipped runs by key, in their order: name, title, sentence, round to open."""
-    return {GALLERY + entry["name"]: entry for entry in read_index(TRACES)}
+    return {GALLERY + entry.name: entry.model_dump() for entry in read_index(TRACES)}
 
 
 @functools.lru_cache(maxsize=_KEPT)
