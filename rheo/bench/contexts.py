@@ -14,7 +14,7 @@ from rheo.params import DecodeParams
 CUTS = 3  # a prompt, at least: a continuation costs more than the contexts it gives
 
 
-class Context(NamedTuple):
+class ComparedContext(NamedTuple):
     """A text whose next round is compared."""
 
     prompt: Prompt
@@ -25,7 +25,7 @@ class Context(NamedTuple):
 
 def contexts(
     engine: Engine, prompts: Sequence[Prompt], params: DecodeParams, count: int, raw: bool = False
-) -> Iterator[list[Context]]:
+) -> Iterator[list[ComparedContext]]:
     """Yield up to `count` contexts, a prompt's at a time, growing, so that prefills are shared.
 
     The target continues each prompt by plain sampling under `params` (T, top-p, top-k, up to
@@ -45,7 +45,8 @@ def contexts(
         cuts = _cuts(min(len(new), room), wanted, np.random.default_rng(seed))
         if cuts:
             yield [
-                Context(prompt, found + i, [*ids, *new[:cut]], cut) for i, cut in enumerate(cuts)
+                ComparedContext(prompt, found + i, [*ids, *new[:cut]], cut)
+                for i, cut in enumerate(cuts)
             ]
         found += len(cuts)
 

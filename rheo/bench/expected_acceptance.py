@@ -16,7 +16,7 @@ from rheo.algorithm.expansion import Policy
 from rheo.algorithm.strategies import TABLE
 from rheo.algorithm.uniforms import Block, UniformSource
 from rheo.bench.confidence import IntervalDict, mean, mean_interval, spawn
-from rheo.bench.contexts import Context, contexts
+from rheo.bench.contexts import ComparedContext, contexts
 from rheo.bench.drawn_trees import TreeFigures, draw_trees, path_products, tree_figures
 from rheo.bench.prompts import Prompt
 from rheo.decoding.engine import Engine
@@ -92,7 +92,7 @@ def compare(
     groups: Groups = {}
     for name, of in asked.items():
         groups.setdefault(_trees_of(of), {})[name] = of
-    seen: list[Context] = []
+    seen: list[ComparedContext] = []
     found: list[tuple[dict[str, TreeFigures], float]] = []
     with tqdm(total=count, desc="contexts", unit="", delay=2) as bar, torch.inference_mode():
         for batch in contexts(engine, prompts, params, count, raw):
@@ -148,7 +148,7 @@ def _pairs(asked: dict[str, DecodeParams], to_first: bool) -> list[tuple[str, st
 
 
 def _measure(
-    engine: Engine, batch: list[Context], groups: Groups, draws: int
+    engine: Engine, batch: list[ComparedContext], groups: Groups, draws: int
 ) -> Iterator[tuple[dict[str, TreeFigures], float]]:
     """Yield each strategy's figures at each context of one prompt, and the gap to closed forms."""
     target, done = engine.target, 0
@@ -185,7 +185,7 @@ def _blocks(params: DecodeParams, number: int, count: int) -> list[Block]:
 
 
 def _report(
-    seen: list[Context],
+    seen: list[ComparedContext],
     by_name: dict[str, list[TreeFigures]],
     pairs: Sequence[tuple[str, str]],
     draws: int,

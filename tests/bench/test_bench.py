@@ -13,7 +13,7 @@ from rheo.algorithm.strategies import TABLE
 from rheo.algorithm.uniforms import UniformSource
 from rheo.bench import drawn_trees, expected_acceptance, throughput, vs_generate
 from rheo.bench.confidence import spawn
-from rheo.bench.contexts import Context, _cuts, contexts
+from rheo.bench.contexts import ComparedContext, _cuts, contexts
 from rheo.bench.prompts import Prompt, read_prompts, shipped
 from rheo.cli import main
 from rheo.decoding.engine import Engine
@@ -119,7 +119,7 @@ def test_a_prompts_contexts_share_a_prefill(pair, request):
     engine = request.getfixturevalue(pair)
     params = replace(PARAMS, strategy="rheo", S=10)
     text = [*IDS, 3, 3, 21, 30, 11, 6]
-    batch = [Context(PROMPTS[0], 4 + i, text[:n], n) for i, n in enumerate((6, 7, 11))]
+    batch = [ComparedContext(PROMPTS[0], 4 + i, text[:n], n) for i, n in enumerate((6, 7, 11))]
     groups = {expected_acceptance._trees_of(params): {"rheo": params}}
     with torch.inference_mode():
         together = list(expected_acceptance._measure(engine, batch, groups, 3))

@@ -18,7 +18,7 @@ from visual.words import labels, refusals
 if TYPE_CHECKING:
     from rheo.decoding.engine import Engine
 
-Progress = Callable[..., None]  # of (stage, fraction), the fraction None where it is unknown
+_Progress = Callable[..., None]  # of (stage, fraction), the fraction None where it is unknown
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Loading:
 class Models:
     """The one loaded pair; asking for another lets go of it. Safe to call from any thread."""
 
-    def __init__(self, load: "Callable[[str, Progress], Engine] | None" = None) -> None:
+    def __init__(self, load: "Callable[[str, _Progress], Engine] | None" = None) -> None:
         self._load = load or _load_engine
         self._lock = threading.Lock()
         self._turn = threading.Lock()  # two loads at once could exceed the memory
@@ -98,7 +98,7 @@ class Models:
                 loading.error = labels.UNEXPECTED.format(kind=type(error).__name__)
 
 
-def _load_engine(name: str, progress: Progress) -> "Engine":
+def _load_engine(name: str, progress: _Progress) -> "Engine":
     """Load the pair as the settings want it; say what the machine lacks before it is loaded."""
     from rheo.models.requirements import check_versions
 
