@@ -32,7 +32,7 @@ if os.getenv("SPACES_ZERO_GPU"):  # there a model must be loaded before the page
 
 
 def page() -> gr.Blocks:
-    """All pages in one Blocks."""
+    """Build all pages in one Blocks."""
     blocks = gr.Blocks(title=labels.TITLE, fill_width=True, analytics_enabled=False)
     with blocks:
         status = playground.head()
@@ -68,7 +68,7 @@ def launch(blocks: gr.Blocks, wanted: Settings) -> None:
 
 
 def arguments() -> argparse.Namespace:
-    """What was typed; every other setting is an environment variable."""
+    """Read what was typed; every other setting is an environment variable."""
     parser = argparse.ArgumentParser(
         description=labels.TAGLINE,
         epilog=f"environment variables:\n{settings.listing()}",

@@ -9,8 +9,7 @@ import pytest
 from rheo.trace import io
 from tests.browser.app_process import served
 from visual.pages import url_state
-from visual.words import labels, refusals
-from visual.words import links as strings_address
+from visual.words import labels, links, refusals
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -141,7 +140,7 @@ def test_a_copied_link_restores_the_same_view(visit, address, browser):
     page.click("#share [data-role=copy]")
     page.wait_for_function(
         "(s) => document.querySelector('#share [data-role=copied]').textContent === s",
-        arg=strings_address.LINK_WORDS["copied"],
+        arg=links.LINK_WORDS["copied"],
     )
     link = page.evaluate("navigator.clipboard.readText()")
     assert link == page.url and "round=3&step=5" in link and "guess=0" in link
@@ -243,7 +242,7 @@ def test_locked_controls_are_away_and_named(visit, address):
         assert not page.locator(f"#{name}").is_visible(), name
     assert page.locator("#T").is_visible()
     shown = page.inner_text("#notice")
-    assert strings_address.LOCKED.format(names="m, R, Prompt") in shown and "banana" in shown
+    assert links.LOCKED.format(names="m, R, Prompt") in shown and "banana" in shown
     page.click("#run")  # what is hidden still counts
     page.wait_for_selector(f"{ROOT}[data-state=done]")
     page.wait_for_function(
@@ -273,7 +272,7 @@ def test_stop_is_answered_at_once_and_obeyed_within_a_round(visit, address):
     rounds(page, 1)
     listen(page)
     page.click("#stop")
-    page.wait_for_function("(s) => window.heard.includes(s)", arg=strings_address.STOPPING)
+    page.wait_for_function("(s) => window.heard.includes(s)", arg=links.STOPPING)
     count = int(page.get_attribute(ROOT, "data-rounds"))
     page.wait_for_selector(f"{ROOT}[data-state=done]")
     assert said(page) == labels.STOPPED_RUN
@@ -304,7 +303,7 @@ def test_a_prompt_that_is_too_long_is_cut_and_said(visit, address):
     page = opened(visit(address))
     runs(page, " ".join(f"word{i}" for i in range(150)))
     page.wait_for_selector(f"{ROOT}[data-state=done]")
-    assert said(page).startswith(strings_address.CUT_TOKENS.format(kept=100, length=150))
+    assert said(page).startswith(links.CUT_TOKENS.format(kept=100, length=150))
     shown = page.inner_text("[data-role=prompt]")
     assert shown.startswith("word50 ") and shown.endswith(" word149")
 

@@ -2,14 +2,14 @@
 
 import base64
 import csv
-import io
 import json
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from io import StringIO
 
 import pytest
 
-from rheo.trace import io as tracefile
+from rheo.trace import io
 from tests.browser.app_process import served
 from tests.browser.viewer import MARKS, VIEW, at_round, at_state, same_tree, state
 from tests.visual import sample
@@ -54,10 +54,10 @@ def runs():
 def address(tmp_path_factory, recorded, runs):
     """The app with a gallery."""
     traces = tmp_path_factory.mktemp("gallery")
-    tracefile.save(recorded, traces / "first.json.gz")
+    io.save(recorded, traces / "first.json.gz")
     entries = []
     for name, run in runs.items():
-        tracefile.save(run, traces / f"{name}.json.gz")
+        io.save(run, traces / f"{name}.json.gz")
         entries.append(
             {"name": name, "title": f"Title of {name}", "sentence": "<b>It is.</b> ${1}"}
         )
@@ -140,7 +140,7 @@ def test_a_run_being_decoded_gives_way_to_the_one_opened(visit, address, runs):
 def test_a_trace_is_dropped_or_chosen(visit, address, packed):
     page = visit(address)
     run = sample.run(rounds=2, R=16, K=3, seed=40)
-    blob, name = tracefile.dumps(run, packed), "own.json.gz" if packed else "own.json"
+    blob, name = io.dumps(run, packed), "own.json.gz" if packed else "own.json"
     if packed:
         drop(page, name, blob)
         assert page.evaluate("window.seen") and not page.is_visible("[data-role=drop]")
@@ -158,7 +158,7 @@ def test_a_trace_is_dropped_or_chosen(visit, address, packed):
 def test_what_is_no_trace_is_one_sentence_and_the_shown_run_stays(visit, address, runs):
     page = visit(address)
     open_item(page, "two")
-    good = tracefile.dumps(runs["one"], packed=True)
+    good = io.dumps(runs["one"], packed=True)
     huge = b'{"schema": "rheoscope-trace", "x": "' + b" " * (recorded_runs.PLAIN + 10)
     for blob, part in (
         (b"hello", "not a trace"),
@@ -167,7 +167,7 @@ def test_what_is_no_trace_is_one_sentence_and_the_shown_run_stays(visit, address
         (HOSTILE.encode(), "not a trace"),
         (huge, "larger than the 16.0 MB"),
         (
-            tracefile.dumps(runs["one"], packed=False).replace(b'"note":"', b'"odd":1,"note":"'),
+            io.dumps(runs["one"], packed=False).replace(b'"note":"', b'"odd":1,"note":"'),
             "odd",
         ),
     ):
@@ -200,10 +200,10 @@ def test_the_run_is_saved_as_trace_table_and_pictures(visit, address, runs, tmp_
     run, round = runs["one"], runs["one"].rounds[1]
     path = saved(page, "json", tmp_path)
     assert path.name == "rheoscope-gallery-one.json.gz"
-    assert tracefile.load(path) == tracefile.loads(tracefile.dumps(run, packed=True))
+    assert io.load(path) == io.loads(io.dumps(run, packed=True))
     path = saved(page, "csv", tmp_path)
     assert path.name == "rheoscope-gallery-one-round-2.csv"
-    back = list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
+    back = list(csv.DictReader(StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
     rows = round_table.rows(run, round)
     for got, wanted in zip(back, rows, strict=True):
         assert got[labels.COLUMNS["token"]] == wanted["token"]

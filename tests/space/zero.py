@@ -69,15 +69,15 @@ class Plain(pickle.Pickler):
         return NotImplemented
 
 
-def run(live, params, prompt: str = "the end of the river") -> dict:
+def run(live_run, params, prompt: str = "the end of the river") -> dict:
     """A whole run: how often it answered, its text, or the sentence that it ended with."""
     from rheo.errors import RheoError
 
     whole, said, count = None, "", 0
     try:
-        for piece in live.pieces("tiny", prompt, params):
+        for piece in live_run.pieces("tiny", prompt, params):
             Plain(io.BytesIO()).dump(piece)
-            whole, count = live.grown(whole, piece), count + 1
+            whole, count = live_run.grown(whole, piece), count + 1
     except RheoError as error:
         said = str(error)
     shown = whole and {"text": whole.text, "stop": whole.stop, "device": whole.device}
@@ -98,7 +98,7 @@ def main(mode: str, folder: Path) -> None:
     from rheo.models.hub.catalogue import custom
     from rheo.models.loader import load_pair
     from rheo.params import DecodeParams
-    from visual.runtime import live_run as live
+    from visual.runtime import live_run
 
     def load(name: str, progress) -> Engine:
         device = None if mode == "zero" else "cpu"  # None: the engine finds the pretended GPU
@@ -107,8 +107,8 @@ def main(mode: str, folder: Path) -> None:
         engine.target.cache.bucket = engine.draft.bucket = 256  # as on a GPU
         return engine
 
-    live.MODELS._load = load
-    loading = live.MODELS.want("tiny", wait=True)
+    live_run.MODELS._load = load
+    loading = live_run.MODELS.want("tiny", wait=True)
     if loading.error:
         raise SystemExit(loading.error)
     found = {
@@ -118,12 +118,12 @@ def main(mode: str, folder: Path) -> None:
     if mode == "zero":
         pack_and_lend(loading.engine, folder / "packed")
     params = DecodeParams(**ASKED)
-    found["first"], found["second"] = run(live, params), run(live, params)
-    found["refused"] = run(live, params, "the end " * 5000)
-    stopped = live.pieces("tiny", "the end", params)
+    found["first"], found["second"] = run(live_run, params), run(live_run, params)
+    found["refused"] = run(live_run, params, "the end " * 5000)
+    stopped = live_run.pieces("tiny", "the end", params)
     next(stopped)
     stopped.close()
-    found["after"] = run(live, params)
+    found["after"] = run(live_run, params)
     found["leases"] = leases
     print(json.dumps(found))
 

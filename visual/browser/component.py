@@ -1,4 +1,4 @@
-"""The one component that shows a run: a constant template, its script and its style as files.
+"""The viewer as Gradio's HTML component: a constant template, its script and its style.
 
 plotly.js is the one inside the plotly package, served by the app itself; all data arrives as JSON
 strings (`visual.browser.messages`), so that no text of a prompt or a token ever reaches a template.
@@ -29,8 +29,8 @@ COMPONENT = "{ element, props, trigger, watch }"  # what gr.HTML gives to a comp
 
 
 def viewer(value: str, common: str) -> gr.HTML:
-    """The viewer. Its value is a message of `visual.browser.messages`; it asks with the event "ask"
-    and is answered through the prop `reply`.
+    """Build the viewer. Its value is a message of `visual.browser.messages`; it asks with the event
+    "ask" and is answered through the prop `reply`.
 
     Args:
         value: the run to open with, as JSON.
@@ -77,21 +77,21 @@ def save_menu() -> str:
 
 
 def keys() -> str:
-    """The keys as a list of terms, for the help dialog."""
+    """Return the keys as a list of terms, for the help dialog."""
     all_keys = (*labels.KEYS, *links.LINK_KEYS)
     pairs = ((" ".join(map(_key, keys.split())), html.escape(act)) for keys, act in all_keys)
     return "".join(f"<dt>{keys}</dt><dd>{act}</dd>" for keys, act in pairs)
 
 
 def terms() -> str:
-    """The glossary, as a list of terms."""
+    """Return the glossary, as a list of terms."""
     return "".join(
         f"<dt>{html.escape(term)}</dt><dd>{html.escape(told)}</dd>" for term, told in glossary.TERMS
     )
 
 
 def idea() -> dict[str, str]:
-    """The parts of "What is this?", as HTML."""
+    """Return the parts of "What is this?", as HTML."""
     marks = (
         f"<dt>{_entry(sign, name, told, kind)}</dt><dd>{html.escape(told)}</dd>"
         for sign, name, told, kind in _marks()
@@ -112,12 +112,12 @@ def _key(name: str) -> str:
 
 
 def legend() -> str:
-    """What the marks mean, as HTML: shape, letter, name and meaning of each."""
+    """Return what the marks mean, as HTML: shape, letter, name and meaning of each."""
     return "".join(_entry(*mark) for mark in _marks())
 
 
 def _marks() -> list[tuple[str, str, str, str]]:
-    """(sign, name, meaning, kind)."""
+    """Return (sign, name, meaning, kind) of every mark."""
     kinds = [
         (f"{MARKS[kind].glyph}{MARKS[kind].letter}", labels.ORIGINS[kind], meaning, kind)
         for kind, meaning in labels.LEGEND_KINDS.items()

@@ -1,4 +1,4 @@
-"""A run as one page: the viewer, plotly.js and every view it may ask for in a single HTML file.
+"""A run saved as one page: the viewer, plotly.js and all views in a single HTML file.
 
 Nothing is fetched and nothing may be: the page's policy names the hashes of its two scripts and
 forbids everything else. Data is packed as base64, so that no text of a run can end an element.
@@ -31,7 +31,7 @@ _SPLIT = "\0"  # stands for plotly.js until the page is cut in two
 
 
 def page(run: Run, show: int) -> tuple[str, str]:
-    """The page's text before and behind plotly.js, which goes between as `library` makes it.
+    """Return the page's text before and behind plotly.js, which goes between as `library` makes it.
 
     Args:
         show: the round to open at, from 0.
@@ -56,23 +56,23 @@ def page(run: Run, show: int) -> tuple[str, str]:
 
 
 def whole(run: Run, show: int) -> str:
-    """The page with plotly.js in it, about 2.5 MB."""
+    """Return the page with plotly.js in it, about 2.5 MB."""
     before, behind = page(run, show)
     return before + library() + behind
 
 
 def library() -> str:
-    """plotly.js as the page carries it."""
+    """Return plotly.js as the page carries it."""
     return pack(routes.PLOTLY_JS.read_bytes())
 
 
 def pack(content: bytes) -> str:
-    """Gzip as base64: what saved_page.js unpacks."""
+    """Return gzip as base64: what saved_page.js unpacks."""
     return base64.b64encode(gzip.compress(content, mtime=0)).decode()
 
 
 def payload(run: Run, show: int) -> dict[str, Any]:
-    """All that the viewer gets to know: a message of `messages`, and answers by what it asks."""
+    """Return all that the viewer gets to know: a message, and answers by what it asks."""
     message = {**messages.whole(KEY, run, show), "state": "recorded"}
     message["sentence"] = labels.RECORDED_RUN.format(stop=labels.STOPS[run.stop])
     return {
@@ -100,14 +100,14 @@ def _answers(run: Run) -> Iterator[tuple[str, Any]]:
 
 
 def _answer(run: Run, at: int, node: int, what: str) -> tuple[str, Any]:
-    return f"{KEY}/{at}/{node}/{what}", messages.answer(
-        run, {"what": what, "round": at, "node": node}
-    )
+    asked = {"what": what, "round": at, "node": node}
+    return messages.answer_key(KEY, at, node, what), messages.answer(run, asked)
 
 
 def _beside(run: Run) -> list[tuple[int, int]]:
-    """(round, node) off the walk: children of visited nodes first, they were tested."""
-    near, far = [], []
+    """Return (round, node) off the walk: children of visited nodes first, they were tested."""
+    near: list[tuple[int, int]] = []
+    far: list[tuple[int, int]] = []
     for at, round in enumerate(run.rounds):
         visited = round.visited
         for node, there in enumerate(round.nodes):

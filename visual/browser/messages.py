@@ -1,4 +1,4 @@
-"""What the browser gets of a run: small JSON made of views, a round at a time.
+"""The messages that the browser gets of a run: small JSON made of views, a round at a time.
 
 The browser draws and steps; it derives nothing. What one asks for rarely (a node's panel, the tree
 with its pruned children, the table) is made when asked.
@@ -11,24 +11,23 @@ from rheo.trace.schema import Round, Run, Visit
 from visual.round import bars, ranking, residual, round_table, steps, what_if_view
 from visual.run import metrics, timeline
 from visual.style import palette
-from visual.tree import figure as tree
+from visual.tree import figure
 from visual.tree.traces import CHOSEN, SIZES, WAITING_MARK, defaults
-from visual.words import labels, measures, recordings
-from visual.words import sentences as text
+from visual.words import labels, measures, recordings, sentences
 
 
 def dumps(message: Any) -> str:
-    """Compact JSON; NaN would break the browser's parser and is refused."""
+    """Return compact JSON; NaN would break the browser's parser and is refused."""
     text = json.dumps(message, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.encode(errors="replace").decode()  # half a character would break the whole stream
 
 
 def common() -> dict[str, Any]:
-    """What every drawing shares and is sent once."""
+    """Return what every drawing shares and is sent once."""
     return {
         "defaults": {name: defaults(name) for name in (*SIZES, WAITING_MARK, CHOSEN, "")},
-        "layout": tree.LAYOUT,
-        "close": tree.CLOSE,
+        "layout": figure.LAYOUT,
+        "close": figure.CLOSE,
         "dark": palette.DARK,
         "words": labels.BROWSER | recordings.SAVING,
         "whatif": measures.WHATIF["hint"],
@@ -41,66 +40,96 @@ def common() -> dict[str, Any]:
 def whole(
     key: str, run: Run, show: int = -1, made: list[dict[str, Any]] | None = None
 ) -> dict[str, Any]:
-    """A finished run. `key` names it, `show` is the round to open at, `made` are its rounds where
-    they were made already."""
+    """Return the message of a finished run.
+
+    Args:
+        key: names the run.
+        show: the round to open at, from 0; -1 is the last.
+        made: its rounds, where they were made already.
+    """
     rounds = [a_round(run, r) for r in run.rounds] if made is None else made
     return {"type": "run", "key": key, "rounds": rounds, "show": show, **state(run)}
 
 
+def telling(run: Run) -> int:
+    """Return the round that says most at first sight: an accepted probe, then the longest path."""
+
+    def weight(round: Round) -> tuple[bool, int]:
+        return any(e.origin == "probe" for e in round.emitted), round.accepted
+
+    return max(range(len(run.rounds)), key=lambda k: weight(run.rounds[k]))
+
+
+def opening(key: str, run: Run, at: int) -> dict[str, Any]:
+    """Return the message that a page opens with; the panel it shows first is in it."""
+    node = figure.default_node(run.rounds[at])
+    first = {answer_key(key, at, node, "panel"): panel(run, run.rounds[at], node)}
+    said = {
+        "sentence": labels.RECORDED_RUN.format(stop=labels.STOPS[run.stop]),
+        "state": "recorded",
+    }
+    return {**whole(key, run, at), "answers": first, **said}
+
+
+def answer_key(key: str, at: int | str, node: int | str, what: str) -> str:
+    """Return what an answer is kept under in the browser; `Answers.name` there makes the same."""
+    return f"{key}/{at}/{node}/{what}"
+
+
 def state(run: Run) -> dict[str, Any]:
-    """What stands above the tree: prompt, text so far, figures of the run."""
+    """Return what stands above the tree: prompt, text so far, figures of the run."""
     return {
         "prompt": run.prompt,
         "note": run.note,
-        "transcript": text.transcript(run),
-        "metrics": text.summary(run)[:-1],
+        "transcript": sentences.transcript(run),
+        "metrics": sentences.summary(run)[:-1],
         "params": what_if_view.own(run),
     }
 
 
 def a_round(run: Run, round: Round) -> dict[str, Any]:
-    """A round to step to: its tree, its sentence, where the walk went, and its frames."""
+    """Return a round to step to: its tree, its sentence, where the walk went, and its frames."""
     return {
         "index": round.index,
-        "tree": slim(tree.drawing(run, round)),
-        "headline": text.headline(run, round),
-        "label": tree.label(run, round),
-        "node": tree.default_node(round),
+        "tree": slim(figure.drawing(run, round)),
+        "headline": sentences.headline(run, round),
+        "label": figure.label(run, round),
+        "node": figure.default_node(round),
         "walk": [visit.node for visit in round.visits],
         "frames": steps.of(run, round),
     }
 
 
 def slim(drawing: dict[str, Any]) -> dict[str, Any]:
-    """A tree's drawing without what `common` says, which the host puts back, and without the ring,
-    which the host moves."""
+    """Return a tree's drawing without what `common` says, which the viewer puts back, and without
+    the ring, which the viewer moves."""
     traces = []
     for trace in (trace for trace in drawing["data"] if trace["name"] != CHOSEN):
         known = defaults(trace["name"])
         traces.append({k: v for k, v in trace.items() if k not in known})
-    layout = {k: v for k, v in drawing["layout"].items() if k not in tree.LAYOUT}
+    layout = {k: v for k, v in drawing["layout"].items() if k not in figure.LAYOUT}
     return {"data": traces, "layout": layout}
 
 
 def panel(run: Run, round: Round, node: int) -> dict[str, Any]:
-    """Everything about one node: its numbers, its figures, its verdicts in words."""
+    """Return everything about one node: its numbers, its figures, its verdicts in words."""
     visit = round.visit_of(node)
     figures = [bars.proxy_true(run, round, node)]
     if visit is not None:
         figures += [bars.target_draft(run, round, node), residual.strip(run, round, node)]
     return {
-        "title": text.name(run, round.nodes[node].token),
+        "title": sentences.name(run, round.nodes[node].token),
         "kind": round.nodes[node].kind,
         "facts": facts(round, node),
-        "note": "" if visit else text.unvisited(run, round, node),
+        "note": "" if visit else sentences.unvisited(run, round, node),
         "steps": _sentences_at(run, round, visit),
         "ranking": ranking.table(run, round, node),
-        "figures": [figure for figure in figures if figure is not None],
+        "figures": [drawn for drawn in figures if drawn is not None],
     }
 
 
 def facts(round: Round, node: int) -> list[tuple[str, str]]:
-    """The numbers of a node that have no figure."""
+    """Return the numbers of a node that have no figure, with their names."""
     there = round.nodes[node]
     named = [
         (labels.PROXY, there.proxy if node else None),
@@ -110,20 +139,20 @@ def facts(round: Round, node: int) -> list[tuple[str, str]]:
         (labels.TAIL, there.z),
         (labels.COVERAGE, there.coverage),
     ]
-    return [(name, text.number(value)) for name, value in named if value is not None]
+    return [(name, sentences.number(value)) for name, value in named if value is not None]
 
 
 def _sentences_at(run: Run, round: Round, visit: Visit | None) -> list[str]:
-    """The sentences of one visit, cut out of the round's."""
+    """Return the sentences of one visit, cut out of the round's."""
     if visit is None:
         return []
     start = sum(len(v.steps) for v in round.visits[: round.visits.index(visit)])
-    return text.sentences(run, round)[start : start + len(visit.steps)]
+    return sentences.sentences(run, round)[start : start + len(visit.steps)]
 
 
 def _table(run: Run, round: Round) -> dict[str, Any]:
     rows = [
-        [text.number(cell) if isinstance(cell, float) else cell for cell in row.values()]
+        [sentences.number(cell) if isinstance(cell, float) else cell for cell in row.values()]
         for row in round_table.rows(run, round)
     ]
     return {"head": list(labels.COLUMNS.values()), "rows": rows}
@@ -132,8 +161,9 @@ def _table(run: Run, round: Round) -> dict[str, Any]:
 def answer(
     run: Run, asked: dict[str, Any], machine: metrics.Machine = metrics.ELSEWHERE
 ) -> dict[str, Any]:
-    """What the browser asked for: {"what": "panel" | "walk" | "ghosts" | "metrics" | "whatif" |
-    "table", "round", "node"}, for "whatif" also m, T and K.
+    """Return what the browser asked for: {"what", "round", "node"}, for "whatif" also m, T and K.
+
+    "what" is one of "panel", "walk", "ghosts", "metrics", "whatif" and "table".
 
     Nothing in `asked` is trusted: it comes from outside.
 
@@ -151,13 +181,13 @@ def answer(
     if what == "walk":  # all panels that a reader steps through
         return {str(visit.node): panel(run, round, visit.node) for visit in round.visits}
     if what == "ghosts":
-        return slim(tree.drawing(run, round, ghosts=True))
+        return slim(figure.drawing(run, round, ghosts=True))
     if what == "metrics":
         drawn = {"timeline": timeline.tau(run), "legend": timeline.legend(run)}
         return {**metrics.box(run, machine), **drawn}
     if what == "whatif":
-        wanted = (asked.get(key) for key in ("m", "T", "K"))
-        return what_if_view.block(run, round, node, *wanted, machine.vocabulary)
+        m, T, K = (asked.get(key) for key in ("m", "T", "K"))
+        return what_if_view.block(run, round, node, m, T, K, machine.vocabulary)
     if what == "table":
         return _table(run, round)
     raise ValueError("no such view")

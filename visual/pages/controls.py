@@ -16,6 +16,7 @@ from visual.words import labels, measures
 
 
 def composer() -> tuple[gr.Textbox, gr.Button, gr.Button]:
+    """Build the prompt with its examples, and the buttons Run and Stop."""
     prompt = gr.Textbox(
         labels.EXAMPLES[0][1],
         label=labels.PROMPT,
@@ -37,6 +38,7 @@ def composer() -> tuple[gr.Textbox, gr.Button, gr.Button]:
 
 
 def settings() -> tuple[gr.Dropdown, dict[str, Any], gr.HTML]:
+    """Build the pair's control, those of `run_settings.FIELDS` by name, and a place for notices."""
     defaults = DecodeParams()
     fields: dict[str, Any] = {}
     fields["strategy"] = gr.Dropdown(
@@ -47,7 +49,9 @@ def settings() -> tuple[gr.Dropdown, dict[str, Any], gr.HTML]:
     )
     notice = gr.HTML("", elem_id="notice", apply_default_css=False)
     fields |= {name: _slider(name, getattr(defaults, name)) for name in run_settings.FRONT}
-    gr.Button(measures.WHATIF["again"], size="sm", elem_id="again")  # its click is again.js's
+    gr.Button(
+        measures.WHATIF["again"], size="sm", elem_id="again"
+    )  # its click is run_comparison.js's
     with gr.Accordion(labels.MORE, open=False, elem_id="more"):
         pair = gr.Dropdown(
             [(PAIRS[name].label, name) for name in current().pairs],
@@ -72,7 +76,7 @@ def _slider(name: str, value: float) -> gr.Slider:
 
 
 def check(*values: Any) -> str:
-    """One sentence on settings that cannot go together, or on a strategy that is biased."""
+    """Return one sentence on settings that cannot go together, or on a strategy that is biased."""
     try:
         asked = run_settings.params(values)
     except RheoError as error:

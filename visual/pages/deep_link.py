@@ -22,7 +22,7 @@ def build(fields: dict[str, Any], notice: gr.HTML, viewer: gr.HTML) -> None:
     """Read the address once the page is there, and keep it true to the controls.
 
     Args:
-        fields: the component of each of `address.SETTINGS`.
+        fields: the component of each of `url_state.SETTINGS`.
         notice: where the sentences on bad values stand.
         viewer: its prop `opened` gets the values.
     """
@@ -31,20 +31,22 @@ def build(fields: dict[str, Any], notice: gr.HTML, viewer: gr.HTML) -> None:
     def opened(request: gr.Request) -> list[Any]:
         return answer(urlencode(dict(request.query_params)))
 
-    quick = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
-    Context.root_block.load(opened, None, [*held, notice, viewer], **quick)
+    quick: dict[str, Any] = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+    blocks = Context.root_block
+    assert blocks is not None  # `build` is called inside one
+    blocks.load(opened, None, [*held, notice, viewer], **quick)
     changes = [control.change for control in held]
     gr.on(changes, None, held, None, js=KEEP, api_visibility="private")
 
 
 def tools() -> str:
-    """What stands in the page's head: a link to this view, and the projector's mode."""
+    """Return what stands in the page's head: a link to this view, and the projector's mode."""
     word = {name: html.escape(text) for name, text in links.VIEWER_LINKS.items()}
     return TOOLS.substitute(word, **component.idea())
 
 
 def answer(query: str) -> list[Any]:
-    """An update for each control, for the notice and for the viewer."""
+    """Return an update for each control, for the notice and for the viewer."""
     values, said = url_state.parse(query)
     shown, had = _shipped(values, said)
     shown["opened"] = messages.dumps({"values": values, "said": " ".join(said), "at": time.time()})
@@ -56,7 +58,7 @@ def answer(query: str) -> list[Any]:
 
 
 def _shipped(values: dict[str, Any], said: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the viewer gets of a run of the gallery, and that run's own settings."""
+    """Return what the viewer gets of a run of the gallery, and that run's own settings."""
     name = values.get("trace", run_store.RECORDED)
     if name in (url_state.LIVE, run_store.RECORDED):
         return {}, {}
@@ -82,7 +84,7 @@ def _update(name: str, wanted: dict[str, Any], values: dict[str, Any]) -> Any:
 
 
 def sentences(values: dict[str, Any], said: list[str]) -> str:
-    """What a reader of a link should know, as HTML; the link's own words are escaped."""
+    """Return what a reader of a link should know, as HTML; the link's own words are escaped."""
     lines = [f'<p class="wrong">{html.escape(sentence)}</p>' for sentence in said]
     if values.get("trace") == url_state.LIVE and values["page"] == "playground":
         form = links.PLACE_STEP if "step" in values else links.PLACE_ROUND

@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from rheo.trace.schema import Round, Run
+from rheo.trace.schema import Run
 from visual.browser import component, messages
 from visual.pages import controls, deep_link, recorded_runs, rerun, slider_constraints, url_state
 from visual.runtime import run_store, session, this_machine
@@ -20,17 +20,8 @@ _LOG = logging.getLogger("rheoscope")
 _IDLE = 1800  # seconds until an idle visitor's run is forgotten
 
 
-def telling(run: Run) -> int:
-    """The round that says most at first sight: an accepted probe, then the longest path."""
-
-    def weight(round: Round) -> tuple[bool, int]:
-        return any(e.origin == "probe" for e in round.emitted), round.accepted
-
-    return max(range(len(run.rounds)), key=lambda k: weight(run.rounds[k]))
-
-
 def head() -> gr.HTML:
-    """What stands above all pages: the name, and the model's state, which `build` keeps true."""
+    """Build what stands above all pages; return the model's state, which `build` keeps true."""
     with gr.Row(elem_id="head"):
         gr.HTML(_heading(), elem_id="heading", apply_default_css=False)
         gr.HTML(deep_link.tools(), elem_id="share", apply_default_css=False)
@@ -38,7 +29,7 @@ def head() -> gr.HTML:
 
 
 def build(status: gr.HTML) -> None:
-    """The page, inside the caller's Blocks."""
+    """Build the page inside the caller's Blocks."""
     visitor = gr.State(PlaygroundVisitor(), time_to_live=_IDLE, delete_callback=session.end)
     with gr.Row(elem_id="room"):
         with gr.Column(elem_id="rail", scale=0, min_width=272):
@@ -50,7 +41,7 @@ def build(status: gr.HTML) -> None:
             viewer = component.viewer(_opening(run_store.recorded()), messages.dumps(common))
     clock = gr.Timer(1.0)
 
-    quick = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+    quick: dict[str, Any] = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
     inputs = [visitor, prompt, pair, *fields.values()]
     # any run of this visitor is told to end before the next one takes its place in the queue
     begun = gr.on(
@@ -60,7 +51,7 @@ def build(status: gr.HTML) -> None:
         session.decode,
         inputs,
         viewer,
-        concurrency_limit=None,  # `line` lets one at a time through and tells the others so
+        concurrency_limit=None,  # `queue` lets one at a time through and tells the others so
         preprocess=False,  # what is wrong with a value is said by our own checks
         show_progress="hidden",
         trigger_mode="multiple",
@@ -82,30 +73,16 @@ def _heading() -> str:
 
 
 def _opening(run: Run | None) -> str:
-    """The message that the viewer opens with; the panel it shows first is in it."""
+    """Return the message that the viewer opens with, "" without a recorded run."""
     if run is None or not run.rounds:
         return ""
     first = run_store.gallery().get(run_store.GALLERY + run_store.FIRST.removesuffix(".json.gz"))
-    at = first["round"] if first else telling(run)  # what the run's note speaks of
-    node = messages.tree.default_node(run.rounds[at])
-    opening = messages.whole(run_store.RECORDED, run, at)
-    opening["answers"] = {
-        _name(run_store.RECORDED, at, node, "panel"): messages.panel(run, run.rounds[at], node)
-    }
-    opening |= {
-        "sentence": labels.RECORDED_RUN.format(stop=labels.STOPS[run.stop]),
-        "state": "recorded",
-    }
-    return messages.dumps(opening)
-
-
-def _name(key: str, at: int, node: int, what: str) -> str:
-    """What an answer is kept under in the browser; panel.js makes the same."""
-    return f"{key}/{at}/{node}/{what}"
+    at = first["round"] if first else messages.telling(run)  # what the run's note speaks of
+    return messages.dumps(messages.opening(run_store.RECORDED, run, at))
 
 
 def _ask(event: gr.EventData, visitor: PlaygroundVisitor) -> Any:
-    """A view that the browser wants. What it sends is checked: anybody can send anything."""
+    """Return a view that the browser asks for; what it sends is checked, anybody can send it."""
     names = ("run", "round", "node", "what", "m", "T", "K", "other")
     asked = {key: getattr(event, key, None) for key in names}
     run = run_store.find(visitor.runs, asked["run"])
@@ -116,7 +93,8 @@ def _ask(event: gr.EventData, visitor: PlaygroundVisitor) -> Any:
     except Exception:  # a view that fails costs the page that view alone
         _LOG.exception("The %s of round %s could not be drawn", asked["what"], asked["round"])
         answer = None
-    key = _name(*(str(asked[part])[:40] for part in ("run", "round", "node", "what")))
+    run_key, at, node, what = (str(asked[part])[:40] for part in ("run", "round", "node", "what"))
+    key = messages.answer_key(run_key, at, node, what)
     return gr.update(reply=messages.dumps({"key": key, "answer": answer, "at": time.time()}))
 
 
@@ -136,6 +114,6 @@ def _status(pair: str) -> str:
 
 
 def _poll(pair: str) -> tuple[str, Any]:
-    """The model's state for the status line; the clock stops when nothing more can change."""
+    """Return the model's state; the clock stops when nothing more can change."""
     loading = MODELS.look(pair)
     return _status(pair), gr.Timer(active=loading is None or not loading.over)

@@ -1,6 +1,6 @@
 """Recorded runs: the gallery, a trace of one's own opened, the run shown saved to a file.
 
-Files cross the wire as text in the viewer's own events: the server has no upload and no download.
+Files travel as text in the viewer's own events: the server has no upload and no download.
 """
 
 import base64
@@ -36,7 +36,7 @@ SAVED = ("json", "html", "csv")
 
 
 def rail() -> gr.HTML:
-    """The list of recorded runs, and the way to open a file; `connect` wires it."""
+    """Build the list of recorded runs and the way to open a file; `connect` wires it."""
     return gr.HTML(
         "",
         html_template=_template("recorded_list.html", recordings.GALLERY_WORDS),
@@ -61,10 +61,13 @@ def connect(
     prompt: gr.Textbox,
     fields: dict[str, gr.Component],
 ) -> None:
-    """A run chosen or dropped goes to the viewer, its settings into the controls
-    (`run_settings.FIELDS` by name); what is saved comes back to the viewer."""
+    """Send a run chosen or dropped to the viewer and its settings into the controls.
+
+    Args:
+        fields: `run_settings.FIELDS` by name.
+    """
     shown = [viewer, prompt, *fields.values()]
-    hidden = {
+    hidden: dict[str, Any] = {
         "show_progress": "hidden",
         "api_visibility": "private",
         "trigger_mode": "multiple",
@@ -74,7 +77,7 @@ def connect(
 
 
 def packed() -> int:
-    """The largest trace, in bytes as packed, that a request can carry as base64."""
+    """Return the largest trace, in bytes as packed, that a request can carry as base64."""
     return (current().body_kb - _MARGIN) * 1024 * 3 // 4
 
 
@@ -87,8 +90,8 @@ def _template(name: str, said: dict[str, str]) -> str:
 
 
 def opened(event: gr.EventData, visitor: PlaygroundVisitor) -> list[Any]:
-    """The run that {"key"} names or {"data"} holds, for the viewer and for the controls; else one
-    sentence for the viewer. A run that is decoded meanwhile ends without a word."""
+    """Return the run that {"key"} names or {"data"} holds, for the viewer and for the controls;
+    else one sentence for the viewer. A run that is decoded meanwhile ends without a word."""
     key, data = getattr(event, "key", None), getattr(event, "data", None)
     try:
         run, message = _shipped(key) if data is None else _own(data)
@@ -106,7 +109,7 @@ def opened(event: gr.EventData, visitor: PlaygroundVisitor) -> list[Any]:
 
 
 def _told(visitor: PlaygroundVisitor, sentence: str) -> list[Any]:
-    """One sentence; the run shown stays, and so do the controls."""
+    """Return one sentence; the run shown stays, and so do the controls."""
     said = {"n": [visitor.epoch, time.time()], "type": "say", "sentence": sentence}
     return [messages.dumps({**said, "state": "wrong"}), *(gr.skip() for _ in ("prompt", *FIELDS))]
 
@@ -130,7 +133,7 @@ def _own(data: Any) -> tuple[Run, dict[str, Any]]:
 
 
 def settings(run: Run) -> list[Any]:
-    """Updates of the prompt and of `FIELDS`: pressing Run then does what the run shown did."""
+    """Return updates of the prompt and of `FIELDS`: Run then does what the run shown did."""
     try:
         had = {name: run.params[name] for name in FIELDS if name in run.params}
         params = DecodeParams(**had)
@@ -141,7 +144,7 @@ def settings(run: Run) -> list[Any]:
 
 
 def _settable(name: str, had: dict[str, Any]) -> bool:
-    """Whether a control can take the run's value; the largest supports have no place on it."""
+    """Tell whether a control can take the run's value; the largest supports have no place on it."""
     if name not in SLIDER_RANGES:
         return name in had and (name != "seed" or had[name] <= _SEEDS)
     low, high, _ = SLIDER_RANGES[name]
@@ -149,7 +152,7 @@ def _settable(name: str, had: dict[str, Any]) -> bool:
 
 
 def read(data: Any) -> Run:
-    """A visitor's trace from base64: nothing about it is trusted.
+    """Read a visitor's trace from base64; nothing about it is trusted.
 
     Raises:
         RheoError: it is too large, no trace, or none that can be shown.
@@ -168,7 +171,7 @@ def read(data: Any) -> Run:
 
 
 def _check_size(run: Run) -> None:
-    """A drawing repeats a token's text at every node: small traces can have huge drawings."""
+    """Refuse a trace too large to draw: a drawing repeats a token's text at every node."""
     nodes = max(len(round.nodes) for round in run.rounds)
     text = max(map(len, [run.note, run.pair, *run.tokens.values()]))
     for count, limit, said in (
@@ -184,7 +187,7 @@ def _check_size(run: Run) -> None:
 
 
 def saved(event: gr.EventData, visitor: PlaygroundVisitor) -> Any:
-    """The file asked for with {"what", "run", "round"}, as text; `n` comes back as it came."""
+    """Return the file asked for with {"what", "run", "round"} as text; `n` comes back."""
     what, at, n = (getattr(event, name, None) for name in ("what", "round", "n"))
     run = run_store.find(visitor.runs, getattr(event, "run", None))
     data = None
@@ -200,7 +203,7 @@ def saved(event: gr.EventData, visitor: PlaygroundVisitor) -> Any:
 
 
 def made(what: str, run: Run, at: int) -> Any:
-    """A file's content: base64; of "html" what stands before plotly.js and what behind."""
+    """Return a file's content: base64; of "html" what stands before plotly.js and what behind."""
     if what == "html":
         return html_export.page(run, at)
     if what == "json":

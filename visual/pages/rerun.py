@@ -15,14 +15,18 @@ from visual.words import measures
 
 
 def build(viewer: gr.HTML, visitor: gr.State, pair: gr.Dropdown, fields: dict[str, Any]) -> None:
-    """The viewer's event "again" {run}: what the button of the rail does."""
-    quick = {"show_progress": "hidden", "trigger_mode": "multiple", "api_visibility": "private"}
+    """Answer the viewer's event "again" {run}, which the button of the rail triggers."""
+    quick: dict[str, Any] = {
+        "show_progress": "hidden",
+        "trigger_mode": "multiple",
+        "api_visibility": "private",
+    }
     begun = viewer.again(begin, visitor, viewer, queue=False, **quick)
     begun.then(
         decode,
         [visitor, pair, *fields.values()],
         viewer,
-        concurrency_limit=None,  # as with Run: `line` lets one at a time through
+        concurrency_limit=None,  # as with Run: `queue` lets one at a time through
         preprocess=False,
         **quick,
     )
@@ -35,7 +39,7 @@ def begin(event: gr.EventData, visitor: PlaygroundVisitor) -> str:
 
 
 def decode(visitor: PlaygroundVisitor, pair: Any, *values: Any) -> Iterator[str]:
-    """Messages of the repeated run's prompt and seed under the settings of the rail."""
+    """Yield the messages of the repeated run's prompt and seed under the settings of the rail."""
     run = run_store.find(visitor.runs, visitor.repeated)
     if run is None:
         yield messages.dumps({"type": "say", "sentence": measures.NO_RUN_AGAIN, "state": "wrong"})
@@ -46,7 +50,7 @@ def decode(visitor: PlaygroundVisitor, pair: Any, *values: Any) -> Iterator[str]
 
 
 def compared(own: Mapping[str, Run], run: Run, other: Any) -> dict[str, str]:
-    """What the flip between two runs says.
+    """Return what the flip between two runs says.
 
     Raises:
         ValueError: they are not two runs of one prompt and one seed.

@@ -1,7 +1,8 @@
-"""Settings that cannot go together: the others give way to the one just moved, and it is said."""
+"""The sliders' constraints: settings give way to the one just moved, and it is said."""
 
 import html
 import math
+from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
@@ -16,14 +17,14 @@ HELD = ("m", "K", "S", "probes")  # sliders that may give way
 
 
 def bind(fields: dict[str, Any], notice: gr.HTML, **options: Any) -> None:
-    """Each of `MOVED` settles the others."""
+    """Let a move of each of `MOVED` change the others where they cannot go together."""
     for name in MOVED:
         outputs = [*(fields[held] for held in HELD), notice]
-        fields[name].input(_settler(name), list(fields.values()), outputs, **options)
+        fields[name].input(_resolver(name), list(fields.values()), outputs, **options)
 
 
-def _settler(moved: str) -> Any:
-    def settler(*values: Any) -> list[Any]:
+def _resolver(moved: str) -> Callable[..., list[Any]]:
+    def changed(*values: Any) -> list[Any]:
         asked = dict(zip(run_settings.FIELDS, values, strict=True))
         if any(type(asked[name]) not in (int, float) for name in HELD):
             return [*(gr.skip() for _ in HELD), controls.check(*values)]
@@ -32,11 +33,11 @@ def _settler(moved: str) -> Any:
         rest = controls.check(*{**asked, **changes}.values())
         return [*(_update(name, moved, asked, changes) for name in HELD), told + rest]
 
-    return settler
+    return changed
 
 
 def resolve(moved: str, asked: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """What has to change so that the settings can go together, and a sentence for each change.
+    """Return what has to change so that settings go together, and a sentence for each change.
 
     >>> resolve("K", {"strategy": "rheo", "m": 5, "K": 4, "S": 128, "probes": 1})
     ({'m': 3}, ['m is now 3: K = 4 leaves slots for m from 0 to 3.'])
@@ -63,13 +64,13 @@ def resolve(moved: str, asked: dict[str, Any]) -> tuple[dict[str, Any], list[str
 
 
 def _probes(now: dict[str, Any]) -> int:
-    """Slots that the strategy wants for probes."""
+    """Return how many slots the strategy wants for probes."""
     params = DecodeParams(strategy=now["strategy"], m=0, K=64, probes=max(1, int(now["probes"])))
     return params.J
 
 
 def _update(name: str, moved: str, asked: dict[str, Any], changes: dict[str, Any]) -> Any:
-    """A slider's new value, and for m how far it goes now."""
+    """Return a slider's new value, and for m how far it goes now."""
     more = {"value": changes[name]} if name in changes else {}
     if name == "m" and moved != "m":
         K, most = changes.get("K", asked["K"]), run_settings.SLIDER_RANGES["m"][1]

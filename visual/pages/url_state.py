@@ -130,7 +130,7 @@ class _Page(BaseModel):
 
 
 def defaults() -> dict[str, Any]:
-    """What a control stands at when no link says otherwise."""
+    """Return what each control stands at when no link says otherwise."""
     usual = DecodeParams().as_dict() | {"prompt": labels.EXAMPLES[0][1], "pair": current().pair}
     return {
         n: min(usual[n], limits.highest(n)) if n in SLIDER_RANGES else usual[n] for n in SETTINGS
@@ -138,7 +138,7 @@ def defaults() -> dict[str, Any]:
 
 
 def parse(query: str) -> tuple[dict[str, Any], list[str]]:
-    """The values of a query string that can be used, and a sentence on each that cannot.
+    """Return the values of a query string that can be used, and a sentence on each that cannot.
 
     Names nobody knows are left alone, and so are those without a value. `page` is always there.
     `trace` says which run `round` and `step` belong to: it is inferred where it is not said.
@@ -166,12 +166,12 @@ def parse(query: str) -> tuple[dict[str, Any], list[str]]:
 
 
 def inferred(values: Mapping[str, Any]) -> str:
-    """The run that a link without `trace` is about: settings mean one that is still to be run."""
+    """Return which run a link without `trace` is about: with settings, the one still to be run."""
     return LIVE if values.keys() & set(SETTINGS) else RECORDED
 
 
 def _parts(query: str, said: list[str]) -> dict[str, str]:
-    """The first value of each name; blanks are as good as absent."""
+    """Return the first value of each name; blanks are as good as absent."""
     if len(query) > _LONGEST:
         said.append(links.TOO_LONG.format(limit=_LONGEST))
         return {}
@@ -196,7 +196,7 @@ def _read(parts: Mapping[str, str], model: type[BaseModel], said: list[str]) -> 
 
 
 def ignored(name: str, value: Any, why: str) -> str:
-    """The sentence on a value that was left out; a long one is shown cut."""
+    """Return the sentence on a value that was left out; a long one is shown cut."""
     shown = str(value) if len(str(value)) <= 40 else f"{str(value)[:40]}…"
     return links.IGNORED.format(name=name, value=shown, why=why)
 
@@ -229,7 +229,7 @@ def _together(values: dict[str, Any], said: list[str]) -> None:
 
 
 def format(values: Mapping[str, Any]) -> str:
-    """The query string of values; what `parse` would fill in by itself is left out.
+    """Return the query string of values without what `parse` would fill in by itself.
 
     >>> format({"m": 2, "T": 1.0, "round": 3, "lock": ("m", "R"), "trace": "live"})
     'm=2&round=3&lock=m,R'
@@ -258,7 +258,7 @@ def _text(value: Any) -> str:
 
 
 def common() -> dict[str, Any]:
-    """What the browser needs to write links of its own; `format` decides."""
+    """Return what the browser needs to write the links that `format` would."""
     return {
         "defaults": defaults(),
         "limit": LINKED_PROMPT,

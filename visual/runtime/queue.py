@@ -72,7 +72,9 @@ class ModelQueue:
 MODEL_QUEUE = ModelQueue()  # of this process, as the model is
 
 
-def in_turn(over: Callable[[], bool], work: Generator[Message, None, None]) -> Iterator[Message]:
+def in_turn(
+    over: Callable[[], bool], work: Generator[Message, None, None]
+) -> Generator[Message, None, None]:
     """Yield the messages of `work` when it is its turn, and its place until then.
 
     Args:

@@ -1,4 +1,9 @@
-"""What stands between the network and Gradio: a guard that lets through what the page needs."""
+"""What stands between the network and Gradio, and what the server's owner sets.
+
+In come requests and environment variables; out go answers with headers that tell a browser what the
+page may do, or one sentence of refusal. Read settings, then guard with headers, routes and
+rate_limit, then limits.
+"""
 
 from starlette.middleware import Middleware
 
@@ -7,5 +12,5 @@ from visual.server.settings import Settings
 
 
 def middleware(settings: Settings) -> list[Middleware]:
-    """For `launch(app_kwargs={"middleware": ...})`."""
+    """Return what `launch(app_kwargs={"middleware": ...})` takes."""
     return [Middleware(Guard, settings=settings)]

@@ -1,4 +1,4 @@
-"""The guard: a pure ASGI middleware, so that streams pass untouched."""
+"""The guard in front of Gradio: a pure ASGI middleware, so that streams pass untouched."""
 
 import functools
 import gzip
@@ -91,7 +91,7 @@ class Guard:
 
 
 def _dressed(send: Send, policy: headers.Header) -> Send:
-    """`send` with our headers on the first message."""
+    """Return `send` with our headers on the first message."""
 
     async def dressed(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -102,7 +102,7 @@ def _dressed(send: Send, policy: headers.Header) -> Send:
 
 
 def _page(send: Send, policy: Callable[[bytes], headers.Header], gzipped: bool) -> Send:
-    """`send` for the page itself, held back until it is whole and its scripts are known.
+    """Return `send` for the page itself, held back until it is whole and its scripts are known.
 
     Gradio packs files by their suffix, which the page, the largest of all, has not: it is packed
     here.
@@ -133,7 +133,7 @@ def _gzip(page: bytes) -> bytes:
 
 
 def _packed(told: list[headers.Header], length: int) -> list[headers.Header]:
-    """The headers of a body that has been packed to `length` bytes."""
+    """Return the headers of a body that has been packed to `length` bytes."""
     kept = [(name, value) for name, value in told if name != b"content-length"]
     packed = [(b"content-encoding", b"gzip"), (b"vary", b"accept-encoding")]
     return [*kept, *packed, (b"content-length", str(length).encode())]

@@ -29,7 +29,7 @@ FIXED: list[Header] = [
 
 @functools.lru_cache(maxsize=8)
 def policy(frames: str, page: bytes = b"") -> Header:
-    """Content-Security-Policy.
+    """Return the header Content-Security-Policy.
 
     Args:
         frames: origins that may frame the page, or "none" for the page's own alone.

@@ -1,7 +1,7 @@
-"""What one visitor may ask of this server, checked on every way in: the page's sliders end there,
-and whoever calls the server directly is told so."""
+"""The limits of what one visitor may ask of this server, checked on every way in.
 
-from typing import Any
+The page's sliders end at them; whoever calls the server directly gets a sentence.
+"""
 
 from rheo.errors import RheoError
 from rheo.params import DecodeParams
@@ -11,8 +11,8 @@ from visual.words import refusals
 _FIELDS = {"max_new_tokens": "new_tokens", "R": "R", "depth": "depth"}  # of a run -> of Settings
 
 
-def check(pair: Any, params: DecodeParams, settings: Settings | None = None) -> None:
-    """A run's pair and parameters against the server's limits.
+def check(pair: object, params: DecodeParams, settings: Settings | None = None) -> None:
+    """Check a run's pair and parameters against the server's limits.
 
     Raises:
         RheoError: the first one that goes beyond them.
@@ -32,12 +32,12 @@ def check(pair: Any, params: DecodeParams, settings: Settings | None = None) -> 
 
 
 def highest(name: str, settings: Settings | None = None) -> float:
-    """The largest value of a run's field here; infinite where the server sets no limit."""
+    """Return the largest value of a run's field here; infinite where the server sets no limit."""
     return getattr(settings or current(), _FIELDS[name]) if name in _FIELDS else float("inf")
 
 
 def check_prompt(tokens: int, settings: Settings | None = None) -> None:
-    """Raises RheoError for a prompt of more tokens than the server takes."""
+    """Raise RheoError for a prompt of more tokens than the server takes."""
     limit = (settings or current()).prompt_tokens
     if tokens > limit:
         raise RheoError(refusals.LONG_PROMPT.format(length=tokens, limit=limit))

@@ -1,4 +1,4 @@
-"""How many requests an address may send: a bucket of tokens each, in a table that cannot grow."""
+"""The rate of requests that an address may send: a bucket of tokens each, in a bounded table."""
 
 import time
 from collections import OrderedDict
@@ -34,7 +34,7 @@ class Buckets:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # tokens, when
 
     def take(self, address: str) -> bool:
-        """Whether one more request of this address is in order."""
+        """Tell whether one more request of this address is in order."""
         if not self._rate:
             return True
         now = self._clock()
@@ -50,7 +50,7 @@ class Buckets:
 
 
 def address(client: tuple[str, int] | None, headers: Headers, settings: Settings) -> str:
-    """Who sends a request.
+    """Return the address of who sends a request.
 
     `X-Forwarded-For` is written by anybody, so it is read only where the settings say how many
     proxies of ours stand in front: each has added one entry, and the visitor's is that many from

@@ -20,7 +20,7 @@ POST = re.compile(_WRITE)
 
 
 def file(method: str, path: str) -> bool:
-    """Whether this asks for a file of the program, which costs next to nothing.
+    """Tell whether this asks for a file of the program, which costs next to nothing.
 
     >>> file("GET", "/assets/index.js"), file("GET", "/assets/../app.py")
     (True, False)
@@ -29,7 +29,7 @@ def file(method: str, path: str) -> bool:
 
 
 def known(method: str, path: str) -> bool:
-    """Whether the page has any use for this.
+    """Tell whether the page has any use for this.
 
     >>> known("POST", "/gradio_api/queue/join"), known("POST", "/gradio_api/upload")
     (True, False)

@@ -7,7 +7,8 @@ import pytest
 
 from rheo.errors import RheoError
 from tests.visual import sample
-from visual.pages import controls, playground
+from visual.browser import messages
+from visual.pages import controls
 from visual.runtime import live_run, run_settings, session
 from visual.runtime.model_loader import Models
 from visual.words import labels
@@ -72,7 +73,7 @@ def test_pieces_join_to_the_run():
 def test_the_page_opens_at_a_round_with_an_accepted_probe_if_there_is_one():
     run = sample.run(rounds=12)
     lucky = [k for k, r in enumerate(run.rounds) if any(e.origin == "probe" for e in r.emitted)]
-    assert lucky and playground.telling(run) in lucky
+    assert lucky and messages.telling(run) in lucky
 
 
 @pytest.mark.parametrize("prompt", ["", "  \n", None, 3])

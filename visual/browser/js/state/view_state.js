@@ -3,6 +3,7 @@
 export class ViewState {
   constructor() {
     this.epoch = 0;                          // of the visitor's runs: what an older one sends is late
+    this.over = -1;                          // the epoch whose run has said how it ended
     this.key = '';                           // names the run
     this.rounds = [];
     this.at = -1;                            // the round shown

@@ -59,7 +59,9 @@ export class Viewer {
     if (!this.props.value) return;
     const message = JSON.parse(this.props.value), [epoch = 0] = [message.n].flat();
     if (epoch < this.view.epoch) return;     // of a run that the reader has left
+    if (message.type === 'say' && message.state === 'running' && epoch === this.view.over) return;
     this.view.epoch = epoch;
+    if (['done', 'wrong', 'recorded'].includes(message.state)) this.view.over = epoch;
     if (message.type === 'wait') return this.say(this.words.WAITING, 'waiting');
     if (message.type === 'begin') this.begin(message);
     if (message.type === 'run') this.replace(message);
