@@ -1,4 +1,8 @@
-"""Traces as versioned JSON: written whole, read with validation.
+"""Traces as versioned JSON: written whole, read by pydantic and checked.
+
+Reading takes three steps: Python's JSON refuses what is no trace (NaN, another schema or version),
+pydantic makes the records of `rheo.trace.schema`, whose annotations say every type, and
+`rheo.trace.validate` refuses what no run can have written.
 
 Numbers keep 9 significant digits, which is every bit of a float32 and of a uniform (a multiple of
 1e-9); masses and interval ends, sums in float64, keep 17.
@@ -6,19 +10,23 @@ Numbers keep 9 significant digits, which is every bit of a float32 and of a unif
 
 import gzip
 import json
-import math
-import sys
 import zlib
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from types import UnionType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from rheo.errors import RheoError
 from rheo.trace.schema import SCHEMA, VERSION, Run
 from rheo.trace.validate import check
 
 MAX_BYTES = 64 * 2**20  # a trace larger than this unpacked is refused
+_LARGE = 64  # fields of an object that is no record
+_MOST_FIELDS = 2**19  # of all such objects
+_MOST_ERRORS = 1000  # of which each is made a record before the first can be read
+_READER = TypeAdapter(Run)  # built once: a tenth of a second
 _FULL = ("mass", "low", "high", "share")  # fields that keep 17 significant digits
 
 
@@ -71,6 +79,27 @@ def load(path: Path | str) -> Run:
 
 def loads(blob: bytes, most: int = MAX_BYTES) -> Run:
     """`load` from bytes, packed or not; `most` of them unpacked."""
+    text = _unpacked(blob, most)
+    try:
+        head = json.loads(text, parse_constant=_no_constant, object_hook=_large_objects())
+    except (ValueError, RecursionError) as error:
+        raise RheoError(f"This file is not a trace: {error}.") from None
+    if not isinstance(head, dict) or head.get("schema") != SCHEMA:
+        raise RheoError("This file is not a RheoScope trace: its schema is missing.")
+    if head.get("version") != VERSION:
+        raise RheoError(
+            f"This trace has version {str(head.get('version'))[:20]}; this program reads {VERSION}."
+        )
+    del head  # as large as the run itself
+    try:
+        run = _READER.validate_json(text)
+    except ValidationError as error:
+        raise RheoError(_sentence(error)) from None
+    check(run)
+    return run
+
+
+def _unpacked(blob: bytes, most: int) -> str:
     try:
         if blob[:2] == b"\x1f\x8b":
             unpacker = zlib.decompressobj(31)
@@ -79,92 +108,57 @@ def loads(blob: bytes, most: int = MAX_BYTES) -> Run:
                 raise ValueError("it ends in the middle")
         if len(blob) > most:
             raise RheoError(f"This trace is larger than {most >> 20} MB and was not opened.")
-        data = json.loads(blob, parse_constant=_no_constant)
-    except (ValueError, zlib.error, RecursionError) as error:
+        return blob.decode(json.detect_encoding(blob))
+    except (ValueError, zlib.error) as error:
         raise RheoError(f"This file is not a trace: {error}.") from None
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        raise RheoError("This file is not a RheoScope trace: its schema is missing.")
-    if data.get("version") != VERSION:
-        raise RheoError(
-            f"This trace has version {str(data.get('version'))[:20]}; this program reads {VERSION}."
-        )
-    run = _build(Run, data, "trace")
-    check(run)
-    return run
 
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not a number")
 
 
-def _build(kind: Any, value: Any, where: str) -> Any:
-    """`value` as the annotated type `kind`, or a sentence naming the place."""
-    origin, args = get_origin(kind), get_args(kind)
-    if kind is Any:
-        return value
-    if is_dataclass(kind):
-        return _build_record(kind, value, where)
-    if origin is Literal:
-        if value in args:
-            return value
-    elif origin is UnionType:
-        return None if value is None else _build(args[0], value, where)
-    elif origin is tuple and isinstance(value, list) and _plain(args[0], value):
-        return tuple(value)
-    elif origin is tuple and isinstance(value, list):
-        return tuple(_build(args[0], v, f"{where}[{i}]") for i, v in enumerate(value))
-    elif origin is dict and isinstance(value, dict):
-        key = int if args[0] is int else str
-        try:
-            return {key(k): _build(args[1], v, f"{where}.{k[:20]}") for k, v in value.items()}
-        except ValueError:
-            raise RheoError(f"The trace is broken: {where} has a key that is no id.") from None
-    elif kind is float and type(value) in (int, float) and abs(value) <= sys.float_info.max:
-        return float(value)
-    elif kind in (int, str, bool) and type(value) is kind and _sound(value):
-        return value
-    raise RheoError(f"The trace is broken: {where} is {_short(value)}.")
+def _large_objects() -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return a hook that refuses a file whose large objects have more fields than any vocabulary
+    has tokens: pydantic would make an error of each."""
+    count = 0
+
+    def hook(fields: dict[str, Any]) -> dict[str, Any]:
+        nonlocal count
+        count += len(fields) if len(fields) > _LARGE else 0
+        if count > _MOST_FIELDS:
+            raise ValueError(f"it has more than {_MOST_FIELDS:,} names")
+        return fields
+
+    return hook
 
 
-def _plain(kind: Any, values: list) -> bool:
-    """Whether all are the numbers they should be: most of a trace, without a place for each."""
-    if kind is float:
-        return all(type(x) is float and math.isfinite(x) for x in values)
-    return kind is int and all(type(x) is int and _small(x) for x in values)
+def _sentence(error: ValidationError) -> str:
+    """Return what is wrong with a trace, and where: the first of pydantic's errors."""
+    if error.error_count() > _MOST_ERRORS:
+        return f"The trace is broken in {error.error_count():,} places."
+    first = error.errors(include_url=False)[0]
+    kind, place = first["type"], first["loc"]
+    if kind == "json_invalid":  # Python's reader takes more than pydantic's
+        return f"This file is not a trace: {first['ctx']['error']}."
+    if kind == "missing":
+        return f"The trace is broken: {_where(place[:-1])} lacks {place[-1]!r}."
+    if kind == "unexpected_keyword_argument":
+        name = str(place[-1])[:40]
+        return f"The trace is broken: {_where(place[:-1])} has an unknown field {name!r}."
+    if place[-1] == "[key]":
+        return f"The trace is broken: {_where(place[:-2])} has a key that is no id."
+    return f"The trace is broken: {_where(place)} is {_short(first['input'])}."
 
 
-def _small(value: int) -> bool:
-    return abs(value) < 2**63
-
-
-def _sound(value: int | str) -> bool:
-    """Whether it can be written again: JSON may hold halves of characters and any number."""
-    if isinstance(value, int):
-        return _small(value)
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _where(place: tuple[int | str, ...]) -> str:
+    """
+    >>> _where(("rounds", 0, "nodes", 3, "token"))
+    'trace.rounds[0].nodes[3].token'
+    """
+    return "trace" + "".join(f"[{x}]" if isinstance(x, int) else f".{x[:20]}" for x in place)
 
 
 def _short(value: Any) -> str:
-    if type(value) is int and not _small(value):
+    if type(value) is int and abs(value) >= 2**63:
         return "a huge number"  # Python may refuse to print it
     return repr(str(value)[:40])
-
-
-def _build_record(kind: Any, value: Any, where: str) -> Any:
-    if not isinstance(value, dict):
-        raise RheoError(f"The trace is broken: {where} is {str(value)[:40]!r}.")
-    hints = get_type_hints(kind)
-    extra = set(value) - set(hints)
-    if extra:
-        raise RheoError(f"The trace is broken: {where} has an unknown field {min(extra)[:40]!r}.")
-    built = {name: _build(hints[name], v, f"{where}.{name}") for name, v in value.items()}
-    optional = {n: None for n, h in hints.items() if get_origin(h) is UnionType}
-    try:
-        return kind(**{**optional, **built})
-    except TypeError:
-        absent = [f.name for f in fields(kind) if f.name not in {**optional, **built}]
-        raise RheoError(f"The trace is broken: {where} lacks {absent[0]!r}.") from None

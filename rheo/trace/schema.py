@@ -6,23 +6,33 @@ stored (`rheo.trace.residuals`). This module imports nothing of the engine.
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, FailFast, Field
 
 SCHEMA = "rheoscope-trace"
 VERSION = 1
+# how a file is read into the records: a number in quotes is no number, and nothing else may stand
+READING = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
 Kind = Literal["root", "deterministic", "probe", "filler"]
 Origin = Literal["prefill", "deterministic", "probe", "filler", "residual", "bonus"]
 Verdict = Literal["accept", "reject", "emit"]
 Stop = Literal["eos", "stop string", "length", "context", "closed"]
 
+Whole = Annotated[int, Field(gt=-(2**63), lt=2**63)]
+Absent = Annotated[float | None, Field(default=None)]  # a file goes without what is None
+Ints = Annotated[tuple[Whole, ...], FailFast()]
+Floats = Annotated[tuple[float, ...], FailFast()]
+Rows = Annotated[tuple[Floats, ...], FailFast()]
+
 
 @dataclass(frozen=True, slots=True)
 class Ghost:
     """A child that pruning dropped, its parent and a sibling being kept."""
 
-    slot: int
-    token: int
+    slot: Whole
+    token: Whole
     proxy: float
 
 
@@ -35,19 +45,19 @@ class Node:
     """
 
     kind: Kind
-    token: int
-    parent: int  # index into Round.nodes; -1 for the root
-    slot: int  # child slot at the parent, 0-based; -1 for the root
-    depth: int
+    token: Whole
+    parent: Whole  # index into Round.nodes; -1 for the root
+    slot: Whole  # child slot at the parent, 0-based; -1 for the root
+    depth: Whole
     proxy: float  # what growth and pruning saw; 1 for the root
     true: float  # draft probability that verification uses: q-tilde for a probe, else 1
     score: float  # sum of log proxies along the path, nats; -1e9 for a token the draft rules out
-    p: float | None  # the target's probability of this token at the parent
-    accept: float | None
+    p: Absent  # the target's probability of this token at the parent
+    accept: Absent
     expanded: bool
     z: float | None = None  # of an expanded node: its tail's mass
     coverage: float | None = None  # of an expanded node: q's mass on the support
-    ghosts: tuple[Ghost, ...] = ()
+    ghosts: Annotated[tuple[Ghost, ...], FailFast()] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +70,14 @@ class Step:
     """
 
     rule: Literal["probe", "sibling", "emit"]
-    token: int
+    token: Whole
     verdict: Verdict
     uniform: float  # u1 for a probe, else u2
     share: (
         float  # u2 rescaled to the residual drawn from; equals the uniform unless a head was missed
     )
     p: float  # of this token in the residual before the step, normalised
-    child: int | None = None  # index into Round.nodes
+    child: Whole | None = None  # index into Round.nodes
     q_tilde: float | None = None
     ratio: float | None = None
     low: float | None = None
@@ -82,28 +92,28 @@ class Visit:
     `recorded` < `support_size` only where the support is larger than what a trace stores.
     """
 
-    node: int
-    ids: tuple[int, ...]
-    p: tuple[float, ...]
-    q: tuple[float, ...]
-    q_tilde: tuple[tuple[float, ...], ...]  # one per probe slot
-    support_size: int
-    outside_ids: tuple[int, ...]  # the most probable tokens outside the recorded support
-    outside_p: tuple[float, ...]
+    node: Whole
+    ids: Ints
+    p: Floats
+    q: Floats
+    q_tilde: Rows  # one per probe slot
+    support_size: Whole
+    outside_ids: Ints  # the most probable tokens outside the recorded support
+    outside_p: Floats
     rest: float  # the target's mass on everything else
     mass: float  # of the last residual before it is normalised
-    steps: tuple[Step, ...]
-    rest_counts: tuple[int, ...] = ()  # tokens of the rest by octave: p in [2^-(k+1), 2^-k)
-    rest_masses: tuple[float, ...] = ()  # and their mass
+    steps: Annotated[tuple[Step, ...], FailFast()]
+    rest_counts: Ints = ()  # tokens of the rest by octave: p in [2^-(k+1), 2^-k)
+    rest_masses: Floats = ()  # and their mass
 
 
 @dataclass(frozen=True, slots=True)
 class Emission:
     """One emitted token and where it came from."""
 
-    token: int
+    token: Whole
     origin: Origin
-    node: int | None = None  # index into Round.nodes, for an accepted draft token
+    node: Whole | None = None  # index into Round.nodes, for an accepted draft token
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +134,9 @@ class Milliseconds:
 class Uniforms:
     """The round's block: u1 and u2 by step, and one per probe drawn, in the order of expansion."""
 
-    u1: tuple[tuple[float, ...], ...]
-    u2: tuple[float, ...]
-    probes: tuple[tuple[float, ...], ...]
+    u1: Rows
+    u2: Floats
+    probes: Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +147,17 @@ class Round:
     so it may be shorter than `accepted` + 1.
     """
 
-    index: int
-    root: int  # token
-    position: int  # of the root in the sequence, prompt included
-    nodes: tuple[Node, ...]
-    visits: tuple[Visit, ...]
-    emitted: tuple[Emission, ...]
-    accepted: int
+    index: Whole
+    root: Whole  # token
+    position: Whole  # of the root in the sequence, prompt included
+    nodes: Annotated[tuple[Node, ...], FailFast()]
+    visits: Annotated[tuple[Visit, ...], FailFast()]
+    emitted: Annotated[tuple[Emission, ...], FailFast()]
+    accepted: Whole
     expected_accepted: float
     ms: Milliseconds
     uniforms: Uniforms
-    counted: int  # tokens that count for tau: accepted + 1, or up to an accepted EOS
+    counted: Whole  # tokens that count for tau: accepted + 1, or up to an accepted EOS
 
     @property
     def levels(self) -> int:
@@ -201,15 +211,17 @@ class Run:
     versions: dict[str, str]
     params: dict[str, Any]
     prompt: str
-    prompt_token_ids: tuple[int, ...]
+    prompt_token_ids: Ints
     first: Emission  # sampled at prefill; not counted in tau
-    rounds: tuple[Round, ...]
+    rounds: Annotated[tuple[Round, ...], FailFast()]
     stop: Stop
     text: str
-    tokens: dict[int, str]  # how to show each id that occurs: never stripped
+    tokens: dict[Whole, str]  # how to show each id that occurs: never stripped
     note: str = ""
     schema: str = field(default=SCHEMA)
-    version: int = field(default=VERSION)
+    version: Whole = field(default=VERSION)
+
+    __pydantic_config__ = READING  # of the records inside it too
 
     def emissions(self) -> list[Emission]:
         """All new tokens, the prefill's first."""

@@ -1,7 +1,7 @@
 """Whether what a trace says could have happened: numbers in their ranges, a tree, a walk along it.
 
-`tracefile` has made sure of the types. Whatever draws a trace relies on what is checked here, for
-a trace may come from anybody.
+`rheo.trace.io` has made sure of the types. Whatever draws a trace relies on what is checked here,
+for a trace may come from anybody.
 """
 
 import math
@@ -146,8 +146,9 @@ def _possible(step: Step, last: bool, children: dict[int, int]) -> Iterable[bool
     if step.rule == "emit":
         yield step.child is None
     else:
-        yield children.get(step.child, -1) == step.token
+        yield step.child is not None and children.get(step.child, -1) == step.token
     if step.rule == "probe":
         yield _share(step.q_tilde, step.ratio)
     else:
-        yield _share(step.low, step.high) and step.low <= step.high
+        yield step.low is not None and step.high is not None and step.low <= step.high
+        yield _share(step.low, step.high)

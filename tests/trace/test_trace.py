@@ -130,12 +130,36 @@ def broken(run: Run, change) -> bytes:
         (lambda d: d["rounds"][0]["nodes"].clear(), "does not begin with its root"),
         (lambda d: d["rounds"][0]["visits"][0].update(node=999), "points at a node"),
         (lambda d: d["rounds"][0]["visits"][0]["p"].pop(), "columns differ"),
-        (lambda d: d.update(tokens={"x": "y"}), "no id"),
+        (lambda d: d.update(tokens={"x": "y"}), "trace.tokens has a key that is no id"),
+        (lambda d: d["rounds"][0]["nodes"][1].update(token="x"), r"nodes\[1\].token is 'x'"),
+        (lambda d: d["rounds"][0]["nodes"][1].update(p="0.5"), r"nodes\[1\].p is '0.5'"),
+        (lambda d: d["rounds"][0]["nodes"][1].update(odd=1), r"nodes\[1\] has an unknown field"),
+        (lambda d: d["rounds"][0]["nodes"][1].pop("slot"), r"nodes\[1\] lacks 'slot'"),
+        (lambda d: d["rounds"][0]["nodes"][1].update(slot=2**63), "slot is a huge number"),
+        (lambda d: d.update(text="\ud800"), "not a trace"),
+        (lambda d: d.update(tokens=dict.fromkeys(map(str, range(5000)), 1)), "in 5,000 places"),
+        (lambda d: d.update(tokens=dict.fromkeys(range(600_000), "x")), "more than 524,288 names"),
     ],
 )
 def test_broken_traces_are_refused_with_the_place(run: Run, change, said: str) -> None:
     with pytest.raises(RheoError, match=said):
         loads(broken(run, change))
+
+
+def test_a_trace_from_before_the_octaves_is_read(run: Run) -> None:
+    data = to_json(run)
+    for round in data["rounds"]:
+        for visit in round["visits"]:
+            assert visit.pop("rest_counts", None) is not None or not visit["rest"]
+            visit.pop("rest_masses", None)
+    old = loads(json.dumps(data).encode())
+    assert all(visit.rest_counts == () for r in old.rounds for visit in r.visits)
+    assert old.emissions() == run.emissions() and "version" in data
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_what_an_editor_saved_in_its_own_encoding_is_read(run: Run, encoding: str) -> None:
+    assert loads(json.dumps(to_json(run), ensure_ascii=False).encode(encoding)) == run
 
 
 @pytest.mark.parametrize(
