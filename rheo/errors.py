@@ -1,5 +1,5 @@
-"""The one exception a person may read."""
+"""The one exception whose text a person may read."""
 
 
 class RheoError(Exception):
-    """What a person did or has: `str()` is one sentence on what is wrong and what still works."""
+    """A fault in what a person asked for or has: `str()` is one sentence on what is wrong."""

@@ -1,4 +1,4 @@
-"""What a run depends on besides models and prompt: one place for every default and range."""
+"""The parameters of a run and the fields of its strategy: every default, range and pair rule."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -167,17 +167,17 @@ class DecodeParams:
 
     @property
     def fields(self) -> StrategyFields:
-        """The strategy's row of `STRATEGY_FIELDS`."""
+        """Return the strategy's row of `STRATEGY_FIELDS`."""
         return STRATEGY_FIELDS[self.strategy]
 
     @property
     def drafts(self) -> bool:
-        """Whether the strategy draws draft trees at all."""
+        """Tell whether the strategy draws draft trees at all."""
         return self.fields.draws_tree
 
     @property
     def J(self) -> int:
-        """Probe slots per node."""
+        """Return the number of probe slots per node."""
         return self.fields.probe_slots(self.probes)
 
     def as_dict(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from rheo.exact.worlds import Tables, contexts
 
 
 def tables_of(draft, target, root: int, depth: int) -> Tables:
-    """The tables of two causal LMs behind a fixed root token."""
+    """Return the tables of two causal LMs behind a fixed root token."""
     V = target.config.vocab_size
 
     def logits(model) -> Tensor:

@@ -56,7 +56,7 @@ class Tables(NamedTuple):
 
     @property
     def V(self) -> int:
-        """The vocabulary's size."""
+        """Return the vocabulary's size."""
         return self.target.shape[-1]
 
     def row(self, code: Tensor, length: Tensor | int) -> Tensor:
