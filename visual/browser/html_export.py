@@ -11,7 +11,6 @@ import hashlib
 import html
 from collections.abc import Iterator
 from string import Template
-from typing import Any
 
 from rheo.trace.schema import Run
 from rheo.version import __version__
@@ -71,7 +70,7 @@ def pack(content: bytes) -> str:
     return base64.b64encode(gzip.compress(content, mtime=0)).decode()
 
 
-def payload(run: Run, show: int) -> dict[str, Any]:
+def payload(run: Run, show: int) -> messages.Message:
     """Return all that the viewer gets to know: a message, and answers by what it asks."""
     message = {**messages.whole(KEY, run, show), "state": "recorded"}
     message["sentence"] = labels.RECORDED_RUN.format(stop=labels.STOPS[run.stop])
@@ -91,7 +90,7 @@ def payload(run: Run, show: int) -> dict[str, Any]:
     }
 
 
-def _answers(run: Run) -> Iterator[tuple[str, Any]]:
+def _answers(run: Run) -> Iterator[tuple[str, messages.Message]]:
     for at in range(len(run.rounds)):
         for what in ("table", "ghosts", "walk"):
             yield _answer(run, at, 0, what)
@@ -99,7 +98,7 @@ def _answers(run: Run) -> Iterator[tuple[str, Any]]:
         yield _answer(run, at, node, "panel")
 
 
-def _answer(run: Run, at: int, node: int, what: str) -> tuple[str, Any]:
+def _answer(run: Run, at: int, node: int, what: str) -> tuple[str, messages.Message]:
     asked = {"what": what, "round": at, "node": node}
     return messages.answer_key(KEY, at, node, what), messages.answer(run, asked)
 

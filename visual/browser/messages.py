@@ -15,14 +15,16 @@ from visual.tree import figure
 from visual.tree.traces import CHOSEN, SIZES, WAITING_MARK, defaults
 from visual.words import labels, measures, recordings, sentences
 
+Message = dict[str, Any]  # what JSON can hold
 
-def dumps(message: Any) -> str:
+
+def dumps(message: object) -> str:
     """Return compact JSON; NaN would break the browser's parser and is refused."""
     text = json.dumps(message, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.encode(errors="replace").decode()  # half a character would break the whole stream
 
 
-def common() -> dict[str, Any]:
+def common() -> Message:
     """Return what every drawing shares and is sent once."""
     return {
         "defaults": {name: defaults(name) for name in (*SIZES, WAITING_MARK, CHOSEN, "")},
@@ -37,9 +39,7 @@ def common() -> dict[str, Any]:
     }
 
 
-def whole(
-    key: str, run: Run, show: int = -1, made: list[dict[str, Any]] | None = None
-) -> dict[str, Any]:
+def whole(key: str, run: Run, show: int = -1, made: list[Message] | None = None) -> Message:
     """Return the message of a finished run.
 
     Args:
@@ -60,7 +60,7 @@ def telling(run: Run) -> int:
     return max(range(len(run.rounds)), key=lambda k: weight(run.rounds[k]))
 
 
-def opening(key: str, run: Run, at: int) -> dict[str, Any]:
+def opening(key: str, run: Run, at: int) -> Message:
     """Return the message that a page opens with; the panel it shows first is in it."""
     node = figure.default_node(run.rounds[at])
     first = {answer_key(key, at, node, "panel"): panel(run, run.rounds[at], node)}
@@ -76,7 +76,7 @@ def answer_key(key: str, at: int | str, node: int | str, what: str) -> str:
     return f"{key}/{at}/{node}/{what}"
 
 
-def state(run: Run) -> dict[str, Any]:
+def state(run: Run) -> Message:
     """Return what stands above the tree: prompt, text so far, figures of the run."""
     return {
         "prompt": run.prompt,
@@ -87,7 +87,7 @@ def state(run: Run) -> dict[str, Any]:
     }
 
 
-def a_round(run: Run, round: Round) -> dict[str, Any]:
+def a_round(run: Run, round: Round) -> Message:
     """Return a round to step to: its tree, its sentence, where the walk went, and its frames."""
     return {
         "index": round.index,
@@ -100,7 +100,7 @@ def a_round(run: Run, round: Round) -> dict[str, Any]:
     }
 
 
-def slim(drawing: dict[str, Any]) -> dict[str, Any]:
+def slim(drawing: Message) -> Message:
     """Return a tree's drawing without what `common` says, which the viewer puts back, and without
     the ring, which the viewer moves."""
     traces = []
@@ -111,7 +111,7 @@ def slim(drawing: dict[str, Any]) -> dict[str, Any]:
     return {"data": traces, "layout": layout}
 
 
-def panel(run: Run, round: Round, node: int) -> dict[str, Any]:
+def panel(run: Run, round: Round, node: int) -> Message:
     """Return everything about one node: its numbers, its figures, its verdicts in words."""
     visit = round.visit_of(node)
     figures = [bars.proxy_true(run, round, node)]
@@ -150,7 +150,7 @@ def _sentences_at(run: Run, round: Round, visit: Visit | None) -> list[str]:
     return sentences.sentences(run, round)[start : start + len(visit.steps)]
 
 
-def _table(run: Run, round: Round) -> dict[str, Any]:
+def _table(run: Run, round: Round) -> Message:
     rows = [
         [sentences.number(cell) if isinstance(cell, float) else cell for cell in row.values()]
         for row in round_table.rows(run, round)
@@ -158,9 +158,7 @@ def _table(run: Run, round: Round) -> dict[str, Any]:
     return {"head": list(labels.COLUMNS.values()), "rows": rows}
 
 
-def answer(
-    run: Run, asked: dict[str, Any], machine: metrics.Machine = metrics.ELSEWHERE
-) -> dict[str, Any]:
+def answer(run: Run, asked: Message, machine: metrics.Machine = metrics.ELSEWHERE) -> Message:
     """Return what the browser asked for: {"what", "round", "node"}, for "whatif" also m, T and K.
 
     "what" is one of "panel", "walk", "ghosts", "metrics", "whatif" and "table".

@@ -57,7 +57,7 @@ def answer(query: str) -> list[Any]:
     return [*settings, sentences(values, said), gr.update(**shown)]
 
 
-def _shipped(values: dict[str, Any], said: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _shipped(values: url_state.Values, said: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what the viewer gets of a run of the gallery, and that run's own settings."""
     name = values.get("trace", run_store.RECORDED)
     if name in (url_state.LIVE, run_store.RECORDED):
@@ -74,7 +74,7 @@ def _shipped(values: dict[str, Any], said: list[str]) -> tuple[dict[str, Any], d
     return {"value": messages.dumps({**message, "sentence": entry["title"]})}, had
 
 
-def _update(name: str, wanted: dict[str, Any], values: dict[str, Any]) -> Any:
+def _update(name: str, wanted: url_state.Values, values: url_state.Values) -> Any:
     changes: dict[str, Any] = {}
     if name in wanted:
         changes["value"] = wanted[name]
@@ -83,7 +83,7 @@ def _update(name: str, wanted: dict[str, Any], values: dict[str, Any]) -> Any:
     return gr.update(**changes) if changes else gr.skip()
 
 
-def sentences(values: dict[str, Any], said: list[str]) -> str:
+def sentences(values: url_state.Values, said: list[str]) -> str:
     """Return what a reader of a link should know, as HTML; the link's own words are escaped."""
     lines = [f'<p class="wrong">{html.escape(sentence)}</p>' for sentence in said]
     if values.get("trace") == url_state.LIVE and values["page"] == "playground":

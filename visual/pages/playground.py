@@ -98,7 +98,7 @@ def _ask(event: gr.EventData, visitor: PlaygroundVisitor) -> Any:
     return gr.update(reply=messages.dumps({"key": key, "answer": answer, "at": time.time()}))
 
 
-def _answer(run: Run, asked: dict[str, Any], visitor: PlaygroundVisitor) -> dict[str, Any]:
+def _answer(run: Run, asked: messages.Message, visitor: PlaygroundVisitor) -> messages.Message:
     if asked["what"] == "compare":
         return rerun.compared(visitor.runs, run, asked["other"])
     return messages.answer(run, asked, this_machine.machine(asked["run"], run, visitor.runs))

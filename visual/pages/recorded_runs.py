@@ -114,18 +114,17 @@ def _told(visitor: PlaygroundVisitor, sentence: str) -> list[Any]:
     return [messages.dumps({**said, "state": "wrong"}), *(gr.skip() for _ in ("prompt", *FIELDS))]
 
 
-def _shipped(key: Any) -> tuple[Run, dict[str, Any]]:
-    run, entry = (
-        run_store.find({}, key),
-        run_store.gallery().get(key if isinstance(key, str) else ""),
-    )
+def _shipped(key: object) -> tuple[Run, messages.Message]:
+    if not isinstance(key, str):
+        raise RheoError(recordings.NOT_THERE)
+    run, entry = run_store.find({}, key), run_store.gallery().get(key)
     if run is None or entry is None:
         raise RheoError(recordings.NOT_THERE)
     shown = {"state": "recorded", "sentence": recordings.GALLERY_RUN.format(title=entry["title"])}
     return run, {**messages.whole(key, run, entry["round"]), **shown}
 
 
-def _own(data: Any) -> tuple[Run, dict[str, Any]]:
+def _own(data: object) -> tuple[Run, messages.Message]:
     run = read(data)
     sentence = recordings.OPENED.format(pair=run.pair, stop=labels.STOPS[run.stop])
     shown = {"state": "recorded", "sentence": sentence}
@@ -151,7 +150,7 @@ def _settable(name: str, had: dict[str, Any]) -> bool:
     return had.get(name) is not None and low <= had[name] <= min(high, limits.highest(name))
 
 
-def read(data: Any) -> Run:
+def read(data: object) -> Run:
     """Read a visitor's trace from base64; nothing about it is trusted.
 
     Raises:
@@ -202,7 +201,7 @@ def saved(event: gr.EventData, visitor: PlaygroundVisitor) -> Any:
     )
 
 
-def made(what: str, run: Run, at: int) -> Any:
+def made(what: str, run: Run, at: int) -> str | tuple[str, str]:
     """Return a file's content: base64; of "html" what stands before plotly.js and what behind."""
     if what == "html":
         return html_export.page(run, at)

@@ -49,7 +49,7 @@ def decode(visitor: PlaygroundVisitor, pair: Any, *values: Any) -> Iterator[str]
     yield from session.decode(visitor, run.prompt, known, *same.values())
 
 
-def compared(own: Mapping[str, Run], run: Run, other: Any) -> dict[str, str]:
+def compared(own: Mapping[str, Run], run: Run, other: object) -> dict[str, str]:
     """Return what the flip between two runs says.
 
     Raises:

@@ -30,6 +30,8 @@ LIVE = "live"  # the trace of the run to come
 TABS = ("draw", "plan", "cheat", "dial", "honest")
 _RULES = ("rheo", "rheo-rrsw", "topk")
 
+Values = dict[str, Any]  # of a link, by name; each of its field's type
+
 
 def _whole(text: str, low: float, high: float) -> int:
     if not re.fullmatch(_DIGITS, text) or not low <= int(text) <= high:
@@ -129,7 +131,7 @@ class _Page(BaseModel):
     page: Annotated[str, _choice(_PAGES)] = Field(default="playground")
 
 
-def defaults() -> dict[str, Any]:
+def defaults() -> Values:
     """Return what each control stands at when no link says otherwise."""
     usual = DecodeParams().as_dict() | {"prompt": labels.EXAMPLES[0][1], "pair": current().pair}
     return {
@@ -137,7 +139,7 @@ def defaults() -> dict[str, Any]:
     }
 
 
-def parse(query: str) -> tuple[dict[str, Any], list[str]]:
+def parse(query: str) -> tuple[Values, list[str]]:
     """Return the values of a query string that can be used, and a sentence on each that cannot.
 
     Names nobody knows are left alone, and so are those without a value. `page` is always there.
@@ -151,7 +153,7 @@ def parse(query: str) -> tuple[dict[str, Any], list[str]]:
     """
     said: list[str] = []
     parts = _parts(query, said)
-    values: dict[str, Any] = {"page": "playground"}
+    values: Values = {"page": "playground"}
     values |= _read(parts, _Page, said)
     values |= _read(parts, _PAGES[values["page"]], said)
     if "lock" in parts:
@@ -165,7 +167,7 @@ def parse(query: str) -> tuple[dict[str, Any], list[str]]:
     return values, said
 
 
-def inferred(values: Mapping[str, Any]) -> str:
+def inferred(values: Mapping[str, object]) -> str:
     """Return which run a link without `trace` is about: with settings, the one still to be run."""
     return LIVE if values.keys() & set(SETTINGS) else RECORDED
 
@@ -183,7 +185,7 @@ def _parts(query: str, said: list[str]) -> dict[str, str]:
     return dict(reversed(pairs))
 
 
-def _read(parts: Mapping[str, str], model: type[BaseModel], said: list[str]) -> dict[str, Any]:
+def _read(parts: Mapping[str, str], model: type[BaseModel], said: list[str]) -> Values:
     """Return the fields of a model that the parts set well; the others are told in `said`."""
     known = {name: parts[name] for name in model.model_fields if name in parts}
     try:
@@ -195,7 +197,7 @@ def _read(parts: Mapping[str, str], model: type[BaseModel], said: list[str]) -> 
     return model(**known).model_dump(exclude_unset=True)
 
 
-def ignored(name: str, value: Any, why: str) -> str:
+def ignored(name: str, value: object, why: str) -> str:
     """Return the sentence on a value that was left out; a long one is shown cut."""
     shown = str(value) if len(str(value)) <= 40 else f"{str(value)[:40]}…"
     return links.IGNORED.format(name=name, value=shown, why=why)
@@ -208,7 +210,7 @@ def _locked(text: str, said: list[str]) -> tuple[str, ...]:
     return tuple(name for name in asked if name in LOCKABLE)
 
 
-def _together(values: dict[str, Any], said: list[str]) -> None:
+def _together(values: Values, said: list[str]) -> None:
     """Leave out one setting, or if need be all, of those that cannot go together."""
     numbers = [name for name in SETTINGS if name in values and name not in ("pair", "prompt")]
 
@@ -251,13 +253,13 @@ def format(values: Mapping[str, Any]) -> str:
     return urlencode({name: _text(value) for name, value in kept.items()}, safe=",")
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, bool):
         return str(int(value))
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def common() -> dict[str, Any]:
+def common() -> Values:
     """Return what the browser needs to write the links that `format` would."""
     return {
         "defaults": defaults(),

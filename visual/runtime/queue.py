@@ -9,15 +9,13 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from rheo.errors import RheoError
+from visual.browser.messages import Message
 from visual.server.settings import current
 from visual.words import labels, refusals
 
 _POLL = 0.5  # seconds between two looks at the queue
-
-Message = dict[str, Any]
 
 
 class ModelQueue:

@@ -38,7 +38,7 @@ def _shipped(name: str) -> Run | None:
         return None
 
 
-def find(own: Mapping[str, Run], key: Any) -> Run | None:
+def find(own: Mapping[str, Run], key: object) -> Run | None:
     """Return the run named `key`, which comes from a browser and may be anything.
 
     Args:

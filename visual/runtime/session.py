@@ -41,7 +41,7 @@ class PlaygroundVisitor:
     epoch: int = 0
     wanted: int = 0
     doing: str = "nothing"  # or "waiting" or "decoding"
-    repeated: Any = None  # the key of the run that is to be run again; see `rerun`
+    repeated: object = None  # the key of the run that is to be run again; see `rerun`
 
     def keep(self, key: str, run: Run) -> None:
         """Put a run under its key; the oldest of more than `RUNS` is forgotten."""
@@ -103,7 +103,7 @@ def decode(visitor: PlaygroundVisitor, prompt: str, pair: str, *values: Any) -> 
             visitor.doing = "nothing"
 
 
-def usable(prompt: Any) -> str:
+def usable(prompt: object) -> str:
     """Return a prompt as it came.
 
     Raises:
@@ -131,7 +131,7 @@ def cut(engine: "Engine", prompt: str, params: DecodeParams) -> tuple[str, str]:
 
 def _messages(
     visitor: PlaygroundVisitor, epoch: int, prompt: str, pair: str, params: DecodeParams
-) -> Generator[queue.Message, None, None]:
+) -> Generator[messages.Message, None, None]:
     """Wait for the model, then decode until the end, the time limit or the next epoch."""
     loading = MODELS.want(pair)
     while not loading.over and visitor.epoch == epoch:
@@ -153,11 +153,11 @@ def _rounds(
     pieces: Generator[Run, None, None],
     prompt: str,
     said: str,
-) -> Generator[queue.Message, None, None]:
+) -> Generator[messages.Message, None, None]:
     """Yield a run's messages: it begins, its rounds, how it ended."""
     run: Run | None = None
     key, began, how = secrets.token_hex(6), time.monotonic(), ""
-    made: list[dict[str, Any]] = []
+    made: list[messages.Message] = []
     reference_speed.decoded.append(key)
     yield {"type": "begin", "key": key, "prompt": prompt, "transcript": "", "metrics": []}
     try:

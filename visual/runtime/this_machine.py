@@ -1,7 +1,6 @@
 """What the machine that serves the page knows beside a run's trace."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from rheo.trace.schema import Run
 from visual.run import metrics
@@ -10,7 +9,7 @@ from visual.runtime import reference_speed
 from visual.runtime.model_loader import MODELS
 
 
-def machine(key: Any, run: Run, own: Mapping[str, Run]) -> Machine:
+def machine(key: object, run: Run, own: Mapping[str, Run]) -> Machine:
     """Return what this machine knows beside a run's trace.
 
     Args:
