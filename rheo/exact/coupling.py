@@ -1,4 +1,4 @@
-"""What happens at one node, as plain records: no tensors, so that a page can show them at once."""
+"""Records of one node under several rules: plain values, which a page shows before torch loads."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -15,17 +15,17 @@ class Split:
 
     @property
     def accepted(self) -> float:
-        """The probability that a child of the node is accepted."""
+        """Return the probability that a child of the node is accepted."""
         return self.deterministic + self.probe + self.filler
 
 
 @dataclass(frozen=True)
 class Coupling:
-    """The joint law that a rule realises: rows are probe tokens, columns are emitted tokens.
+    """The joint distribution that a rule realises: rows are probe tokens, columns emitted ones.
 
     Attributes:
         probes: of each row the probe's token, None where there is none.
-        plan: rows x V masses; row sums are the probe's law, column sums the target's.
+        plan: rows x V masses; row sums are q-tilde, column sums p.
         kinds: rows x V: "deterministic", "probe", "filler" where the token is a child, else "".
         split: of the emitted token.
     """
@@ -37,7 +37,7 @@ class Coupling:
 
     @property
     def moved(self) -> float:
-        """The mass off the diagonal: another token than the probe's was emitted."""
+        """Return the mass off the diagonal: another token than the probe's was emitted."""
         rows = zip(self.probes, self.plan, strict=True)
         return sum(x for u, row in rows for t, x in enumerate(row) if t != u)
 
@@ -64,12 +64,12 @@ class OneNode:
     optimum: float
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values, for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "OneNode":
-        """The inverse of `as_dict`, from JSON's lists too."""
+        """Build the node that `as_dict` gave, from JSON's lists too."""
         couplings = {
             name: Coupling(
                 tuple(c["probes"]),
@@ -79,53 +79,6 @@ class OneNode:
             )
             for name, c in data["couplings"].items()
         }
-        laws = {name: tuple(data[name]) for name in ("p", "q", "q_tilde", "order")}
+        rows = {name: tuple(data[name]) for name in ("p", "q", "q_tilde", "order")}
         rest = {name: data[name] for name in ("m", "K", "T", "optimum")}
-        return cls(**laws, **rest, couplings=couplings)
-
-
-@dataclass(frozen=True)
-class Draw:
-    """One verified draw at a node.
-
-    Attributes:
-        strategy: whose rule judged.
-        uniforms: of the probe's draw, of its test, of the draw that follows.
-        children: (token, kind) by slot.
-        tail: (token, low, high): the probe's draw as intervals of uniforms[0].
-        probe: the probe's token, None where there is none.
-        tested: p, or what the head left of it, that the probe is tested against, by token.
-        accept: the probability with which the probe is accepted.
-        tested_first: (token, low, high) of children tested first, as intervals of uniforms[2].
-        residual: by token, sums to 1: what the last draw is from.
-        intervals: (token, low, high) of the residual's draw: kept children by slot, then the rest.
-        share: what the residual's draw is decided with: uniforms[2], rescaled behind a missed head.
-        taken: the accepted token, None where no child was.
-        emitted: the token that the node gives.
-    """
-
-    strategy: str
-    uniforms: tuple[float, float, float]
-    children: tuple[tuple[int, str], ...]
-    tail: tuple[tuple[int, float, float], ...]
-    probe: int | None
-    tested: tuple[float, ...]
-    accept: float
-    tested_first: tuple[tuple[int, float, float], ...]
-    residual: tuple[float, ...]
-    intervals: tuple[tuple[int, float, float], ...]
-    share: float
-    taken: int | None
-    emitted: int
-
-    @property
-    def was_tested_first(self) -> bool:
-        """Whether a child was taken before the probe's test."""
-        return any(low <= self.uniforms[2] < high for _, low, high in self.tested_first)
-
-    @property
-    def probe_accepted(self) -> bool:
-        """Whether the probe's test came and was passed."""
-        return (
-            self.probe is not None and not self.was_tested_first and self.uniforms[1] < self.accept
-        )
+        return cls(**rows, **rest, couplings=couplings)

@@ -1,59 +1,64 @@
-"""One node as a transport problem: the coupling of probe and emitted token that a rule realises.
+"""One node as a transport problem, and one draw at it as a round.
 
-The tree's `expand` fills the slots and the rules of `verify` judge them, in float64, batched over
-forced probe draws; all K slots are kept (algorithm section 5).
+`node` gives the coupling of probe and emitted token that a rule realises: the tree's `expand` fills
+the slots and the rules of `verify` judge them, in float64, batched over forced probe draws.
+`one_draw` plays the node with the decoder's functions. All K slots are kept (algorithm section 5).
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from rheo.algorithm import expansion, verify
+from rheo.algorithm import verify
 from rheo.algorithm.distribution import support, tail, target_distribution
-from rheo.algorithm.expansion import KINDS, Expansion
+from rheo.algorithm.expansion import KINDS, PROBE, Expansion, expand
 from rheo.algorithm.strategies import TABLE, Strategy
+from rheo.algorithm.tree import grow, prune
+from rheo.algorithm.uniforms import Block, recorded
 from rheo.algorithm.verify import Children, NodeRule
-from rheo.algorithm.walk import on_support
+from rheo.algorithm.walk import TargetRows, acceptance, expected, on_support, walk
+from rheo.decoding.round_buffer import RoundBuffer, pack
+from rheo.decoding.round_record import round_of
 from rheo.errors import RheoError
-from rheo.exact.coupling import Coupling, Draw, OneNode, Split
+from rheo.exact.coupling import Coupling, OneNode, Split
 from rheo.exact.forced_draws import force
 from rheo.params import DecodeParams
+from rheo.trace.schema import Emission, Milliseconds, Run
 
 RULES = ("topk", "rheo-rrsw", "rheo")
+ROOT_NAME = "…"  # of the text before the node, whatever it was
 
 
-def tempered(law: Sequence[float], T: float) -> list[float]:
-    """A law at temperature T, as the engine tempers a target.
+def tempered(masses: Sequence[float], T: float) -> list[float]:
+    """Return a distribution at temperature T, as the engine tempers a target.
 
     >>> [round(x, 3) for x in tempered([0.8, 0.2], 0.5)]
     [0.941, 0.059]
     """
-    return target_distribution(_law(law, "p").log(), T).tolist()
+    return target_distribution(_normalised(masses, "p").log(), T).tolist()
 
 
 def node(
     p: Sequence[float], q: Sequence[float], m: int, K: int, T: float, rules: Sequence[str] = RULES
 ) -> OneNode:
-    """What each rule makes of a node, and the optimum.
+    """Return what each rule makes of a node, and the optimum.
 
     Args:
-        p: V masses, the target's law at T already. q: V masses, the draft's at temperature 1.
+        p: V masses, the target at T already. q: V masses, the draft at temperature 1.
         m, K, T: as in `DecodeParams`; K <= V.
         rules: strategies with at most one probe.
 
     Raises:
-        RheoError: masses that are no law, or settings that cannot go together.
+        RheoError: masses that are no distribution, or settings that cannot go together.
 
     >>> made = node([0.4, 0.2, 0.4], [0.6, 0.3, 0.1], m=1, K=2, T=1.0)
     >>> split = made.couplings["rheo"].split
     >>> [round(x, 3) for x in (split.deterministic, split.probe, split.missed, made.optimum)]
     [0.4, 0.45, 0.15, 0.85]
     """
-    p_row, log_q = _law(p, "p"), _law(q, "q").log()
-    V = p_row.shape[0]
-    if log_q.shape[0] != V or not K <= V:
-        raise RheoError(f"p and q need the same tokens, at least K = {K} of them.")
+    p_row, log_q = _both(p, q, K)
     params = DecodeParams(m=m, K=K, T=T, S=None)
     s = support(log_q, None)
     q_tilde = torch.zeros_like(p_row).scatter(0, s.ids, tail(s, m, T))
@@ -71,7 +76,7 @@ def node(
 
 
 def optimum(p: Tensor, q_tilde: Tensor, order: Tensor, K: int) -> float:
-    """The best acceptance over all couplings of p (V,) and q_tilde (V,), in closed form.
+    """Return the best acceptance over all couplings of p (V,) and q_tilde (V,), in closed form.
 
     Whatever is drawn, the children are the top K - 1 tokens B and one more: the probe, or the K-th
     token g where the probe lies in B. So the mass of B's tail tokens may as well lie on g.
@@ -88,13 +93,21 @@ def optimum(p: Tensor, q_tilde: Tensor, order: Tensor, K: int) -> float:
     return float(p[B].sum() + (torch.minimum(p, moved) * outside).sum())
 
 
-def _law(masses: Sequence[float], name: str) -> Tensor:
-    """Masses (V,) as a float64 law, or a sentence."""
-    law = torch.tensor(list(masses), dtype=torch.float64)
-    total = law.sum()
-    if law.dim() != 1 or not bool(torch.isfinite(law).all() & (law >= 0).all() & (total > 0)):
+def _both(p: Sequence[float], q: Sequence[float], K: int) -> tuple[Tensor, Tensor]:
+    """p (V,) and log q (V,), float64, of the same tokens."""
+    p_row, log_q = _normalised(p, "p"), _normalised(q, "q").log()
+    if log_q.shape != p_row.shape or len(p_row) < K:
+        raise RheoError(f"p and q need the same tokens, at least K = {K} of them.")
+    return p_row, log_q
+
+
+def _normalised(masses: Sequence[float], name: str) -> Tensor:
+    """Masses (V,) as a float64 distribution, or a sentence."""
+    row = torch.tensor(list(masses), dtype=torch.float64)
+    total = row.sum()
+    if row.dim() != 1 or not bool(torch.isfinite(row).all() & (row >= 0).all() & (total > 0)):
         raise RheoError(f"{name} must be finite masses, none negative, with a positive sum.")
-    return law / total
+    return row / total
 
 
 def _coupling(p: Tensor, log_q: Tensor, params: DecodeParams, row: Strategy) -> Coupling:
@@ -106,18 +119,18 @@ def _coupling(p: Tensor, log_q: Tensor, params: DecodeParams, row: Strategy) -> 
     digits = torch.arange(B)[:, None, None].expand(B, 1, policy.J)
     logits = log_q.expand(B, 1, V)
     uniforms, weight = force(logits, digits, policy, None, params.T)
-    x = expansion.expand(logits, uniforms, policy, params.K, None, params.T)
-    children, law, on = _judge(x, p, row, policy.m)
-    taken = verify.child_probability(on, law, children)  # (B, K)
-    left = verify.leftover(on, law, children, x.ids[:, 0], p.expand(B, V))  # (B, V)
-    mass = law.residual.sum(-1)
-    stop = verify.miss(on, law) / torch.where(mass > 0, mass, 1.0)  # (B,)
+    x = expand(logits, uniforms, policy, params.K, None, params.T)
+    children, judged, on = _judge(x, p, row, policy.m)
+    taken = verify.child_probability(on, judged, children)  # (B, K)
+    left = verify.leftover(on, judged, children, x.ids[:, 0], p.expand(B, V))  # (B, V)
+    mass = judged.residual.sum(-1)
+    stop = verify.miss(on, judged) / torch.where(mass > 0, mass, 1.0)  # (B,)
     token = x.token()[:, 0]  # (B, K)
     plan = (stop[:, None] * left).scatter_add(-1, token, taken) * weight[:, None]
     by_kind = torch.zeros(len(KINDS), dtype=torch.float64)
     by_kind.index_add_(0, children.kind.flatten(), (taken * weight[:, None]).flatten())
     kinds = torch.full((B, V), -1).scatter(-1, token, children.kind).tolist()
-    has_probe = (children.kind == expansion.PROBE).any(-1).tolist()
+    has_probe = (children.kind == PROBE).any(-1).tolist()
     probes = token[:, min(policy.m, params.K - 1)].tolist()
     live = [b for b in range(B) if float(weight[b]) > 0]
     return Coupling(
@@ -129,7 +142,7 @@ def _coupling(p: Tensor, log_q: Tensor, params: DecodeParams, row: Strategy) -> 
 
 
 def _judge(x: Expansion, p: Tensor, row: Strategy, m: int) -> tuple[Children, NodeRule, Tensor]:
-    """A rule's law at expanded nodes (B, 1) with all slots kept, against p (V,)."""
+    """Apply a rule at expanded nodes (B, 1) with all slots kept, against p (V,)."""
     rank, kind = x.rank[:, 0], x.kind[:, 0]
     children = Children(rank, torch.ones_like(rank, dtype=torch.bool), kind, m)
     on = on_support(p.expand(rank.shape[0], -1), x.ids[:, 0])[0]  # (B, V + 1)
@@ -144,52 +157,78 @@ def one_draw(
     T: float,
     strategy: str,
     uniforms: tuple[float, float, float],
-) -> Draw:
-    """Play one node with recorded uniforms: the probe's draw, its test, the draw that follows.
+    tokens: Sequence[str] | None = None,
+) -> Run:
+    """Draw once at a node, as a run of one round that the decoder's own functions make and record.
+
+    The tree has depth 1 and keeps all K slots. The walk ends at the node: where it goes on to a
+    child, what the target says behind that child is not part of the node, and no bonus token is
+    drawn.
 
     Args:
         p, q, m, K, T: as in `node`.
         strategy: one with at most one probe.
+        uniforms: of the probe's draw, of its test, of the draw that follows.
+        tokens: how to show each of the V tokens; their ids where None. The root has the id V.
+
+    >>> run = one_draw([0.4, 0.2, 0.4], [0.6, 0.3, 0.1], 1, 2, 1.0, "rheo", (0.5, 0.9, 0.8))
+    >>> [(s.rule, s.token, s.verdict) for s in run.rounds[0].visits[0].steps]
+    [('probe', 1, 'reject'), ('sibling', 0, 'reject'), ('emit', 2, 'emit')]
     """
-    row, params = TABLE[strategy], DecodeParams(m=m, K=K, T=T, S=None)
+    p_row, log_q = _both(p, q, K)
+    V = p_row.shape[0]
+    params = DecodeParams(strategy=strategy, m=m, K=K, R=K, depth=1, T=T, S=None, max_new_tokens=1)
+    row = TABLE[strategy]
     policy = row.policy(params)
-    p_row, log_q = _law(p, "p"), _law(q, "q").log()
     u = torch.tensor(uniforms, dtype=torch.float64)
-    x = expansion.expand(log_q.expand(1, 1, -1), u[None, None, : policy.J], policy, K, None, T)
-    children, law, on = _judge(x, p_row, row, policy.m)
-    slot, share = verify.choose(on, law, children, u[None, 1 : 1 + policy.J], u[None, 2])
-    emitted, *_ = verify.emit(on, law, children, x.ids[:, 0], p_row[None], share)
-    ids, token = x.ids[0, 0].tolist(), x.token()[0, 0].tolist()
-    kinds = [KINDS[k] for k in children.kind[0].tolist()]
-    head = law.tested_first[0].tolist()
-    tested = p_row.clone()
-    tested[[t for t, h in zip(token, head, strict=True) if h > 0]] = 0.0
-    residual = torch.zeros_like(p_row).scatter(0, x.ids[0, 0], law.residual[0, :-1])
-    residual = residual / residual.sum()
-    rest = [t for t in range(len(p)) if t not in token]
-    at, S = int(slot[0]), len(ids)
-    return Draw(
-        strategy=strategy,
-        uniforms=uniforms,
-        children=tuple(zip(token, kinds, strict=True)),
-        tail=_intervals(ids, x.q_tilde[0, 0, 0, :S].tolist()) if policy.J else (),
-        probe=next((t for t, k in zip(token, kinds, strict=True) if k == "probe"), None),
-        tested=tuple((tested / tested.sum()).tolist()) if float(tested.sum()) > 0 else tuple(p),
-        accept=float(law.accept[0].sum()),
-        tested_first=_intervals(token, head),
-        residual=tuple(residual.tolist()),
-        intervals=_intervals([*token, *rest], [float(residual[t]) for t in [*token, *rest]]),
-        share=float(share[0]),
-        taken=token[at] if at < K else None,
-        emitted=token[at] if at < K else int(emitted[0]),
+    block = Block(u2=u[2:], u1=u[None, 1 : 1 + policy.J], probes=u[None, : policy.J])
+    tree = grow(log_q, _no_level, recorded([block.probes]), policy, K=K, depth=1, S=None, T=T)
+    kept = prune(tree, torch.tensor(V), K)
+    target = TargetRows(p_row.log().expand(K + 1, V), T=1.0)  # p is at T; the root's row is read
+    walked = walk(tree, kept, target, row.rule, block.u1, block.u2, policy.m)
+    mass, accept = acceptance(tree, kept, target, row.rule, policy.m, torch.tensor([0]))
+    buffer = pack(
+        tree,
+        kept,
+        walked,
+        mass,
+        accept,
+        expected(kept, accept, depth=1),
+        policy.m,
+        deterministic_first=params.fields.tests_deterministic_first,
     )
+    names = tokens or [str(token) for token in range(V)]
+    return _recorded(buffer, block, params, {**dict(enumerate(names)), V: ROOT_NAME})
 
 
-def _intervals(tokens: list[int], masses: list[float]) -> tuple[tuple[int, float, float], ...]:
-    """(token, low, high) of the running sum; tokens without mass have no interval."""
-    out, at = [], 0.0
-    for token, mass in zip(tokens, masses, strict=True):
-        if mass > 0:
-            out.append((token, at, at + mass))
-        at += mass
-    return tuple(out)
+def _no_level(tokens: Tensor, parents: Tensor) -> Tensor:
+    raise AssertionError("a tree of depth 1 has one level, and the root's logits are its draft")
+
+
+def _recorded(
+    buffer: RoundBuffer, block: Block, params: DecodeParams, tokens: dict[int, str]
+) -> Run:
+    """Return the run of one round whose only visit is the root's; no clock ran and no model did."""
+    timeless = Milliseconds(0.0, 0.0, 0.0, 0.0)
+    at = {"index": 0, "position": 0, "counted": 1, "ms": timeless}
+    drawn = round_of(buffer, block, **at, emitted=(), accepted=0)
+    last = drawn.visits[0].steps[-1]
+    origin = "residual" if last.child is None else drawn.nodes[last.child].kind
+    emitted = (Emission(last.token, origin, last.child),)
+    drawn = replace(drawn, emitted=emitted, accepted=int(last.child is not None))
+    return Run(
+        pair="",
+        target="",
+        draft="",
+        device="cpu",
+        dtype="float64",
+        versions={},
+        params=params.as_dict(),
+        prompt="",
+        prompt_token_ids=(),
+        first=Emission(drawn.root, "prefill"),
+        rounds=(drawn,),
+        stop="length",
+        text=tokens[last.token],
+        tokens=tokens,
+    )

@@ -6,7 +6,8 @@ from rheo.exact import scenarios
 from rheo.exact.coupling import OneNode
 from rheo.exact.transport import node
 from visual.dilemma import acceptance
-from visual.words import one_hot
+from visual.round import slots
+from visual.words import labels, sentences
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -66,28 +67,66 @@ def test_a_pulled_bar_changes_everything_to_the_engines_numbers(page):
     assert dict(accepted(page))["optimum"] == acceptance.percent(made.optimum)
 
 
+def in_viewer(name):
+    """A part of the viewer that shows the draw."""
+    return f"#dilemma [data-role=viewer] [data-role={name}]"
+
+
 def test_a_draw_is_guessed_step_by_step_with_the_keyboard(page):
-    assert page.inner_text(part("seed")) == str(scenarios.load("long-tail")["seed"])
+    known = scenarios.load("long-tail")
+    run = scenarios.shipped_draw(known, "rheo")
+    round, mine = run.rounds[0], page.locator(in_viewer("root"))
+    assert page.inner_text(part("seed")) == str(known["seed"])
+    assert page.inner_text(in_viewer("headline")) == slots.sentence(run, round)
+    other = "document.querySelector('#viewer [data-role=root]').dataset.frame"
+    playground = page.evaluate(other)
     page.focus("#dl-draw")
+    page.keyboard.press("ArrowRight")  # pruning, which keeps all
     page.keyboard.press("ArrowRight")
-    root = page.locator("#dilemma [data-role=root]")
-    assert root.get_attribute("data-step") == "1" and root.get_attribute("data-covered") == ""
-    assert page.inner_text(part("say")) == ""
-    page.keyboard.press("ArrowRight")  # it waits for the guess
-    assert root.get_attribute("data-step") == "1"
+    assert mine.get_attribute("data-frame") == "3" and mine.get_attribute("data-asking") == ""
+    assert page.inner_text(in_viewer("headline")).startswith("Will the probe")
+    tick = page.locator(f"{in_viewer('card')} .rs-tick")
+    assert tick.evaluate("(e) => getComputedStyle(e).visibility") == "hidden"
     page.keyboard.press("r")
-    assert "rejected" in page.inner_text(part("say"))
-    assert page.inner_text(part("told")) == one_hot.DILEMMA["right"]
+    assert "rejected" in page.inner_text(in_viewer("headline"))
+    right = labels.BROWSER["right"].format(verdict=labels.VERDICTS["reject"])
+    assert page.inner_text(in_viewer("outcome")).startswith(right)
+    strip = page.locator(f"{in_viewer('figures')} > .js-plotly-plot").last
+    assert strip.bounding_box()["height"] > 0
     page.keyboard.press("ArrowRight")
-    assert page.locator("#dilemma .dl-left").count() == 8
-    page.keyboard.press("ArrowRight")
-    page.click("#dilemma [data-guess=reject]")
-    assert page.inner_text(part("told")) == one_hot.DILEMMA["wrong"]
-    page.uncheck(part("guess"))
+    page.click(in_viewer("reject"))
+    wrong = labels.BROWSER["wrong"].format(verdict=labels.VERDICTS["accept"])
+    assert page.inner_text(in_viewer("outcome")).startswith(wrong)
+    assert "1 of 2" in page.inner_text(in_viewer("outcome"))
+    page.uncheck(in_viewer("guessing"))
     page.click(part("again"))
-    page.wait_for_function(f"{VIEW}.at === 0 && {VIEW}.asked === 0")
-    page.keyboard.press("Home")
-    assert root.get_attribute("data-covered") is None
+    page.wait_for_function(f"{VIEW}.asked === 0")
+    assert mine.get_attribute("data-frame") == "1"  # another draw begins anew
+    page.keyboard.press("End")
+    assert mine.get_attribute("data-asking") is None
+    assert page.evaluate(other) == playground  # the other viewer's keys are its own
+
+
+@pytest.mark.parametrize("rule", ["topk", "rheo-rrsw"])
+def test_another_rule_draws_another_round(page, rule):
+    known = scenarios.load("long-tail")
+    drawn = scenarios.shipped_draw(known, rule)
+    page.select_option(part("rule"), rule)
+    page.wait_for_function(f"{VIEW}.rule === '{rule}' && {VIEW}.asked === 0")
+    assert page.inner_text(in_viewer("headline")) == slots.sentence(drawn, drawn.rounds[0])
+    page.uncheck(in_viewer("guessing"))
+    page.focus("#dl-draw")
+    page.keyboard.press("End")
+    assert page.inner_text(in_viewer("headline")) == sentences.headline(drawn, drawn.rounds[0])
+
+
+def test_the_curves_are_drawn_when_they_are_looked_at(page):
+    charts = page.locator("#dilemma .dl-curves .js-line")
+    assert charts.count() == 0
+    page.click("#dl-tab-dial")
+    page.wait_for_function(
+        "document.querySelectorAll('#dilemma .dl-curves .js-line').length === 24"
+    )
 
 
 def test_a_cheat_leaves_the_band(page):

@@ -1,6 +1,9 @@
 """What is shipped equals what is computed; small worlds are played by the engine; cheats show."""
 
+import json
 import time
+from functools import partial
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,9 +16,11 @@ from rheo.exact.comparison import LOSSLESS, ROWS, survey
 from rheo.exact.monte_carlo import tally
 from rheo.exact.worlds import joint_distribution, random_world, tables, tempered
 from rheo.params import DecodeParams
+from rheo.trace.residuals import residuals
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
+BEFORE = Path(__file__).parents[1] / "vectors" / "dilemma_draws.json"
 NODES, WORLDS = scenarios.names("node"), scenarios.names("world")
 
 
@@ -45,6 +50,57 @@ def test_a_shipped_world_equals_its_recomputation(name):
             one, other = ({k: r[k] for k in ("tv", "expected_accepted")} for r in (one, other))
         assert same(one, other)
     assert same(made["curves"], shipped["curves"]) and made["played"] == shipped["played"]
+
+
+def told_before(name: str, rule: str) -> dict:
+    """What the page said of this draw before it became a round of the trace."""
+    return json.loads(BEFORE.read_text())[name][rule]
+
+
+@pytest.mark.parametrize("rule", LOSSLESS)
+@pytest.mark.parametrize("name", NODES)
+def test_a_shipped_draw_is_the_one_that_the_page_always_showed(name, rule):
+    """Uniforms, slots, verdicts, acceptance, residual and token, against the older record."""
+    run, old = scenarios.shipped_draw(scenarios.load(name), rule), told_before(name, rule)
+    drawn, close = run.rounds[0], partial(pytest.approx, abs=1e-8)
+    visit = drawn.visits[0]
+    u0, u1, u2 = old["uniforms"]
+    assert [*drawn.uniforms.u2] == close([u2])
+    assert [(n.token, n.kind) for n in drawn.nodes[1:]] == [tuple(c) for c in old["children"]]
+    assert drawn.emitted[0].token == old["emitted"]
+    assert (drawn.accepted, drawn.nodes[drawn.emitted[0].node or 0].token) == (
+        (0, drawn.root) if old["taken"] is None else (1, old["taken"])
+    )
+    probe = [step for step in visit.steps if step.rule == "probe"]
+    for step in probe:
+        assert (step.token, step.uniform) == (old["probe"], close(u1))
+        assert step.ratio == close(old["accept"]) and step.p == close(old["tested"][step.token])
+        assert (step.verdict == "accept") == (u1 < old["accept"])
+    if rule != "topk":
+        assert [*drawn.uniforms.probes[0]] == close([u0])
+        widths = {token: high - low for token, low, high in old["tail"]}
+        tilde = dict(zip(visit.ids, visit.q_tilde[0], strict=True))
+        assert {t: x for t, x in tilde.items() if x} == {t: close(w) for t, w in widths.items()}
+    drawn_from = {token: (low, high) for token, low, high in old["intervals"]}
+    first = {token: (low, high) for token, low, high in old["head"]}
+    for step in (step for step in visit.steps if step.rule != "probe"):
+        early = step.token in first
+        low, high = (first if early else drawn_from).get(step.token, (step.low, step.low))
+        assert (step.low, step.high) == (close(low), close(high))
+        assert step.share == close(u2 if early else old["share"])
+    if any(step.verdict == "reject" for step in probe):
+        found = residuals(visit)
+        after = found.distributions[found.stage[visit.steps.index(probe[0])] + 1]
+        residual = dict(zip(visit.ids, after, strict=False))
+        assert [residual[t] for t in range(len(visit.ids))] == close(old["residual"])
+
+
+def test_another_uniform_would_not_be_the_draw_of_before():
+    """The control: these comparisons see a draw that another seed gave."""
+    known = scenarios.load("paper")
+    known["seed"] += 1
+    run, old = scenarios.compute(known)["draws"]["rheo"], told_before("paper", "rheo")
+    assert run["rounds"][0]["uniforms"]["u2"] != pytest.approx(old["uniforms"][2:], abs=1e-8)
 
 
 def test_a_changed_number_is_noticed():

@@ -17,6 +17,8 @@ from rheo.exact.coupling import OneNode
 from rheo.exact.transport import RULES, node, one_draw, tempered
 from rheo.exact.worlds import World
 from rheo.params import DecodeParams
+from rheo.trace import io
+from rheo.trace.schema import Step, Visit
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -138,6 +140,11 @@ def test_a_node_is_an_audit_of_depth_one(rule):
             assert getattr(split, kind) == pytest.approx(mass, abs=1e-12)
 
 
+def leaving(visit: Visit) -> Step:
+    """The step that ends a visit."""
+    return visit.steps[-1]
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_many_draws_fill_the_plan(rule):
     p, q, m, K, T = [0.3, 0.1, 0.25, 0.2, 0.15], [0.35, 0.3, 0.2, 0.1, 0.05], 1, 3, 1.0
@@ -145,16 +152,54 @@ def test_many_draws_fill_the_plan(rule):
     seen = np.zeros(len(p))
     taken = 0
     for _ in range(count):
-        drawn = one_draw(p, q, m, K, T, rule, (rng.random(), rng.random(), rng.random()))
-        seen[drawn.emitted] += 1
-        taken += drawn.taken is not None
-        inside = [t for t, low, high in drawn.intervals if low <= drawn.share < high]
-        if not drawn.probe_accepted and not drawn.was_tested_first:
-            assert inside == [drawn.emitted]
-        elif drawn.probe_accepted:
-            assert drawn.emitted == drawn.probe
+        run = one_draw(p, q, m, K, T, rule, (rng.random(), rng.random(), rng.random()))
+        drawn = run.rounds[0]
+        last = leaving(drawn.visits[0])
+        assert [e.token for e in drawn.emitted] == [last.token]
+        seen[last.token] += 1
+        taken += drawn.accepted
+        if last.rule != "probe":
+            assert last.low <= last.share < last.high
     assert np.abs(seen / count - made.p).max() < 0.09
     assert abs(taken / count - accepted(made)[rule]) < 0.09
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_draw_is_a_round_of_the_trace_and_every_verdict_follows_from_its_numbers(rule):
+    rng = random.Random(9)
+    for seed in range(40):
+        p, q, m, K, T = random_node(seed)
+        u0, u1, u2 = (int(rng.random() * 1e9) / 1e9 for _ in range(3))
+        run = one_draw(p, q, m, K, T, rule, (u0, u1, u2))
+        assert io.loads(json.dumps(io.to_json(run)).encode()).rounds[0].emitted
+        made, drawn = node(p, q, m, K, T, rules=[rule]), run.rounds[0]
+        visit = drawn.visits[0]
+        assert visit.ids == made.order and len(drawn.nodes) == K + 1
+        assert visit.p == pytest.approx([made.p[t] for t in made.order], abs=1e-12)
+        assert visit.q == pytest.approx([made.q[t] for t in made.order], abs=1e-12)
+        for tilde in visit.q_tilde:
+            assert tilde == pytest.approx([made.q_tilde[t] for t in made.order], abs=1e-12)
+        for step in visit.steps:
+            if step.rule == "probe":
+                assert step.ratio == pytest.approx(min(1, step.p / step.q_tilde), abs=1e-12)
+                assert step.uniform == u1 and (u1 < step.ratio) == (step.verdict == "accept")
+            else:
+                inside = step.low <= step.share < step.high
+                assert step.uniform == u2 and inside == (step.verdict != "reject")
+        assert (drawn.uniforms.u2, drawn.uniforms.probes) == ((u2,), ((u0,)[: rule != "topk"],))
+
+
+def test_the_expected_accepted_over_all_probe_draws_is_the_split():
+    p, q, m, K, T = random_node(3)
+    made = node(p, q, m, K, T)
+    for rule in ("rheo", "rheo-rrsw"):
+        total, below = 0.0, 0.0
+        for token in made.order[m:]:  # the middle of each token's interval of q-tilde
+            mass = made.q_tilde[token]
+            run = one_draw(p, q, m, K, T, rule, (below + mass / 2, 0.5, 0.5))
+            total += mass * run.rounds[0].expected_accepted
+            below += mass
+        assert total == pytest.approx(made.couplings[rule].split.accepted, abs=1e-12)
 
 
 def test_records_survive_json():

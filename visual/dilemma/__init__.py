@@ -1,0 +1,6 @@
+"""What the page "One-hot dilemma" shows beside its draw, which is a round with a round's views.
+
+A node under several rules (`exact.coupling.OneNode`) and the results of small worlds come in; HTML
+and plotly figures go out. Read acceptance first (how much each rule accepts), then transport_plan
+(where the mass goes); audit_table, confidence_band and curves tell who is lossless.
+"""

@@ -13,7 +13,7 @@ _EVEN = 0.0005  # acceptances closer than this read as equal
 
 
 def percent(x: float) -> str:
-    r"""A probability in words.
+    r"""Return a probability in words.
 
     >>> percent(0.854)
     '85.4\xa0%'
@@ -22,7 +22,7 @@ def percent(x: float) -> str:
 
 
 def stacks(node: OneNode) -> str:
-    """Stacked bars of the rules, then the optimum, as HTML."""
+    """Return stacked bars of the rules, then the optimum, as HTML."""
     rows = [_row(rule, node.couplings[rule].split) for rule in STACK_ROWS]
     best = percent(node.optimum)
     label = f"{one_hot.RULE_NAMES['optimum']}: {best}, {one_hot.STACK_OPTIMUM}"
@@ -56,7 +56,7 @@ def _part(part: str, mass: float) -> str:
 
 
 def legend() -> str:
-    """The parts of a bar: letter, colour, name."""
+    """Return the parts of a bar: letter, colour, name."""
     return "".join(
         f'<span><i class="dl-part {part}"></i>{MARKS[part].letter if part in MARKS else "–"} '
         f"{one_hot.SPLIT[part]}</span>"
@@ -65,7 +65,7 @@ def legend() -> str:
 
 
 def sentence(node: OneNode, paper: bool = False) -> str:
-    """What happened at this node, in words and numbers.
+    """Return what happened at this node, in words and numbers.
 
     Args:
         paper: also say what the paper measured.

@@ -12,7 +12,7 @@ LEAST = 1e-9  # a distance above it is a bias; rounding gives 1e-15
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
-    """`survey.Verdict` records as an HTML table."""
+    """Return `comparison` records as an HTML table."""
     head = "".join(f"<th>{name}</th>" for name in one_hot.VERDICT_HEAD)
     body = "".join(map(_row, rows))
     said = note(rows)
@@ -21,7 +21,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def note(rows: Sequence[dict[str, Any]]) -> str:
-    """What the table says about cheating, in a sentence; "" where there is nothing to say."""
+    """Return what the table says about cheating, in a sentence; "" where it says nothing."""
     honest = max((r["expected_accepted"] for r in rows if not biased(r)), default=math.inf)
     paid = [r for r in rows if biased(r) and r["expected_accepted"] > honest]
     if not paid:
@@ -31,7 +31,7 @@ def note(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def biased(row: dict[str, Any]) -> bool:
-    """Whether the exact law differs from the target's."""
+    """Return whether the exact distribution differs from the target's."""
     return row["tv"] > LEAST
 
 
@@ -49,7 +49,7 @@ def _row(row: dict[str, Any]) -> str:
 
 
 def distance(tv: float) -> str:
-    """A total variation.
+    """Return a total variation in digits.
 
     >>> distance(0.0867), distance(3e-16)
     ('0.0867', '3e-16')
@@ -59,5 +59,5 @@ def distance(tv: float) -> str:
 
 def _worst(row: dict[str, Any]) -> str:
     sequence = " ".join(one_hot.WORLD_WORDS[token] for token in row["worst"])
-    law, target = percent(row["worst_law"]), percent(row["worst_target"])
-    return one_hot.VERDICT_WORST.format(sequence=sequence, law=law, target=target)
+    share, target = percent(row["worst_law"]), percent(row["worst_target"])
+    return one_hot.VERDICT_WORST.format(sequence=sequence, share=share, target=target)

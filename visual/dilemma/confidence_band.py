@@ -1,4 +1,4 @@
-"""A simulation against the target's law: how far each word pair is off, and a confidence band."""
+"""A simulation against the target: how far each word pair is off, and a confidence band."""
 
 import html
 import math
@@ -13,20 +13,20 @@ Z = 4.5  # standard errors; 25 pairs, some forty looks: under one run in a hundr
 
 
 class TokenPair(NamedTuple):
-    """A word pair: its deviation from the target's law and the band's half width."""
+    """A word pair: its deviation from the target and the band's half width."""
 
-    law: float
+    target: float
     seen: float
     half: float
 
     @property
     def outside(self) -> bool:
-        """Whether it left the band."""
-        return abs(self.seen - self.law) > self.half
+        """Return whether it left the band."""
+        return abs(self.seen - self.target) > self.half
 
 
-def pairs(counts: Sequence[int], law: Sequence[float]) -> list[TokenPair]:
-    """Counts of word pairs against the target's law of them.
+def pairs(counts: Sequence[int], target: Sequence[float]) -> list[TokenPair]:
+    """Return counts of word pairs beside the target's distribution of them.
 
     >>> [p.outside for p in pairs([5100, 4900], [0.5, 0.5])]
     [False, False]
@@ -36,14 +36,14 @@ def pairs(counts: Sequence[int], law: Sequence[float]) -> list[TokenPair]:
     rounds = max(sum(counts), 1)
     return [
         TokenPair(p, count / rounds, Z * math.sqrt(p * (1 - p) / rounds))
-        for count, p in zip(counts, law, strict=True)
+        for count, p in zip(counts, target, strict=True)
     ]
 
 
-def chart(rule: str, counts: Sequence[int], law: Sequence[float]) -> str:
-    """The deviations as columns under a sentence, drawn three bands high: it zooms in by itself."""
-    made, words = pairs(counts, law), one_hot.WORLD_WORDS
-    V, reach = math.isqrt(len(law)), HIGH * max(pair.half for pair in made)
+def chart(rule: str, counts: Sequence[int], target: Sequence[float]) -> str:
+    """Return the deviations as columns under a sentence, three bands high: it zooms in itself."""
+    made, words = pairs(counts, target), one_hot.WORLD_WORDS
+    V, reach = math.isqrt(len(target)), HIGH * max(pair.half for pair in made)
     columns = "".join(
         _column(pair, f"{words[i // V]} {words[i % V]}", reach) for i, pair in enumerate(made)
     )
@@ -58,7 +58,7 @@ def chart(rule: str, counts: Sequence[int], law: Sequence[float]) -> str:
 
 
 def sentence(rule: str, made: list[TokenPair], rounds: int) -> str:
-    """Whether all pairs are inside, in words."""
+    """Return whether all pairs are inside, in words."""
     out = sum(pair.outside for pair in made)
     template = one_hot.BAND_OUT if out else one_hot.BAND_IN
     name = html.escape(one_hot.RULE_NAMES[rule])
@@ -66,9 +66,9 @@ def sentence(rule: str, made: list[TokenPair], rounds: int) -> str:
 
 
 def _column(pair: TokenPair, name: str, reach: float) -> str:
-    """One pair: its band, and a dot; what lies beyond the edge is an arrow there."""
-    half, off = pair.half / reach * 50, (pair.seen - pair.law) / reach
-    said = one_hot.BAND_CELL.format(pair=name, seen=percent(pair.seen), law=percent(pair.law))
+    """Return one pair: its band, and a dot; what lies beyond the edge is an arrow there."""
+    half, off = pair.half / reach * 50, (pair.seen - pair.target) / reach
+    said = one_hot.BAND_CELL.format(pair=name, seen=percent(pair.seen), target=percent(pair.target))
     look = "in" if not pair.outside else "out" if abs(off) <= 1 else "up" if off > 0 else "down"
     top = 50 - 50 * max(-1.0, min(1.0, off))
     return (

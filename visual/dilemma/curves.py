@@ -1,84 +1,106 @@
-"""The rheostat's curves: accepted words and distance from the target against m, T and R, as SVG."""
+"""The rheostat's curves: accepted words and distance from the target against m, T and R."""
 
 import html
 from collections.abc import Sequence
 from typing import Any
 
+from visual.style.palette import FAINT, INK, MARKS, MUTED, SANS
+from visual.style.plotly_base import Drawn, figure
 from visual.words import one_hot
 
-WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, FOOT = 340, 104, 34, 8, 6, 20
-_LINES = ("topk", "rheo-rrsw", "rheo", "naive")
+HEIGHT = 132  # pixels of a chart
 PARAMETERS = ("m", "T", "R")
+CURVED = ("topk", "rheo-rrsw", "rheo", "naive")
+_MARGIN = {"l": 38, "r": 10, "t": 8, "b": 36}
+_LINES = {  # colour and dash, so that no reader needs the colour
+    "topk": {"color": MARKS["deterministic"].colour, "dash": "7px,3px"},
+    "rheo-rrsw": {"color": MARKS["filler"].colour, "dash": "3px,2px"},
+    "rheo": {"color": INK, "dash": "solid"},
+    "naive": {"color": MARKS["probe"].colour, "dash": "dot", "width": 2.6},
+}
+_TICKS = 7  # values of a parameter that are written
 
 
-def curves(points: Sequence[dict[str, Any]]) -> str:
-    """Two rows of three small charts: `survey.curves` records."""
-    rows = (("accepted", one_hot.CURVE_ACCEPTED), ("tv", one_hot.CURVE_TV))
-    return "".join(_chart(points, what, name, axis) for what, name in rows for axis in PARAMETERS)
+def curves(points: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return two rows of three small charts of `comparison.curves` records.
+
+    Returns:
+        {"html", "figures"}: a frame for each chart, and what is drawn in them in their order.
+    """
+    charts = [
+        _chart(points, what, name, axis)
+        for what, name in (("accepted", one_hot.CURVE_ACCEPTED), ("tv", one_hot.CURVE_TV))
+        for axis in PARAMETERS
+        if any(point["parameter"] == axis for point in points)
+    ]
+    return {
+        "html": "".join(frame for frame, _ in charts),
+        "figures": [drawn for _, drawn in charts],
+    }
 
 
 def legend() -> str:
-    """The lines' names and looks."""
+    """Return the lines' names and looks, as HTML."""
     return "".join(
-        f'<span data-rule="{rule}"><svg viewBox="0 0 26 8" aria-hidden="true">'
-        f'<path d="M0 4H26" class="dl-curve"/></svg>{html.escape(one_hot.RULE_NAMES[rule])}</span>'
-        for rule in _LINES
+        f'<span data-rule="{rule}"><i class="dl-line"></i>'
+        f"{html.escape(one_hot.RULE_NAMES[rule])}</span>"
+        for rule in CURVED
     )
 
 
-def _chart(points: Sequence[dict[str, Any]], what: str, name: str, axis: str) -> str:
+def _chart(points: Sequence[dict[str, Any]], what: str, name: str, axis: str) -> tuple[str, Drawn]:
+    """Return a chart's frame and its figure; all charts of `what` have one scale."""
     here = [point for point in points if point["parameter"] == axis]
-    if not here:
-        return ""
     xs = [point["value"] for point in here]
-    series = {rule: [point[what][rule] for point in here] for rule in _LINES}
     top = max((y for point in points for y in point[what].values()), default=0.0) or 1.0
-    across = (xs[-1] - xs[0]) or 1
-
-    def place(x: float, y: float) -> tuple[float, float]:
-        return (
-            _LEFT + (x - xs[0]) / across * (WIDTH - _LEFT - _RIGHT),
-            _TOP + (1 - y / (1.05 * top)) * (_HEIGHT - _TOP - FOOT),
-        )
-
-    drawn = "".join(
-        _line(rule, [place(x, y) for x, y in zip(xs, ys, strict=True)])
-        for rule, ys in series.items()
-    )
-    said = "; ".join(
+    series = {rule: [point[what][rule] for point in here] for rule in CURVED}
+    lines = "; ".join(
         one_hot.CURVE_LINE.format(
             rule=one_hot.RULE_NAMES[rule], first=f"{ys[0]:.3f}", last=f"{ys[-1]:.3f}"
         )
         for rule, ys in series.items()
     )
-    label = html.escape(
-        one_hot.CURVE_LABEL.format(what=name, axis=one_hot.CURVE_AXES[axis], lines=said)
+    label = one_hot.CURVE_LABEL.format(what=name, axis=one_hot.CURVE_AXES[axis], lines=lines)
+    frame = (
+        f'<figure data-what="{what}" data-axis="{axis}"><figcaption>{name}</figcaption>'
+        f'<div role="img" aria-label="{html.escape(label)}"></div></figure>'
     )
-    frame = _frame(xs, top, place, one_hot.CURVE_AXES[axis])
-    title = f"<figcaption>{name}</figcaption>"
-    return (
-        f'<figure data-what="{what}" data-axis="{axis}">{title}'
-        f'<svg viewBox="0 0 {WIDTH} {_HEIGHT}" role="img" aria-label="{label}">'
-        f"{frame}{drawn}</svg></figure>"
+    drawn = figure(
+        [_line(rule, xs, ys) for rule, ys in series.items()],
+        HEIGHT,
+        margin=_MARGIN,
+        hovermode="closest",
+        xaxis=_axis(one_hot.CURVE_AXES[axis], xs[:: max(1, -(-len(xs) // _TICKS))], xs[0], xs[-1]),
+        yaxis=_axis("", [0, top], 0, 1.05 * top, ["0", f"{top:.2g}"]),
     )
+    return frame, drawn
 
 
-def _line(rule: str, places: list[tuple[float, float]]) -> str:
-    path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
-    return f'<path class="dl-curve" data-rule="{rule}" d="{path}"/>'
+def _line(rule: str, xs: list[float], ys: list[float]) -> Drawn:
+    """Return one strategy's line; a point says its value."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": rule,
+        "x": xs,
+        "y": ys,
+        "line": {"width": 2, **_LINES[rule]},
+        "cliponaxis": False,
+        "hovertemplate": f"{html.escape(one_hot.RULE_NAMES[rule])} %{{y:.3f}}<extra></extra>",
+    }
 
 
-def _frame(xs: Sequence[float], top: float, place: Any, name: str) -> str:
-    """Axis ends, and at most seven values of the parameter."""
-    (x0, y0), (x1, y1) = place(xs[0], 0), place(xs[-1], top)
-    every = max(1, -(-len(xs) // 7))
-    ticks = "".join(
-        f'<text x="{place(x, 0)[0]:.1f}" y="{y0 + 12:.1f}" text-anchor="middle">{x:g}</text>'
-        for x in xs[::every]
-    )
-    return (
-        f'<path class="dl-axis" d="M{x0} {y1}V{y0}H{x1}"/>'
-        f'<text x="{x0 - 4}" y="{y0}" text-anchor="end">0</text>'
-        f'<text x="{x0 - 4}" y="{y1 + 4:.1f}" text-anchor="end">{top:.2g}</text>{ticks}'
-        f'<text class="dl-axis-name" x="{x1}" y="{y0 - 4:.1f}" text-anchor="end">{name}</text>'
-    )
+def _axis(
+    name: str, ticks: list[float], low: float, high: float, texts: list[str] | None = None
+) -> Drawn:
+    return {
+        "range": [low, high if high > low else low + 1],
+        "fixedrange": True,
+        "showgrid": False,
+        "zeroline": False,
+        "linecolor": FAINT,
+        "tickvals": ticks,
+        "ticktext": texts or [f"{tick:g}" for tick in ticks],
+        "tickfont": {"color": MUTED, "size": 11},
+        "title": {"text": name, "font": {"family": SANS, "color": INK, "size": 12}, "standoff": 4},
+    }

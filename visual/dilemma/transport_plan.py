@@ -13,7 +13,7 @@ DARKEST = 0.7  # share of ink in the fullest cell
 
 
 def plans(node: OneNode, tokens: list[str]) -> str:
-    """Two heat maps in the same shades, RRSw and RheoSampling."""
+    """Return two heat maps in the same shades, RRSw and RheoSampling."""
     fullest = max(x for rule in PLAN_RULES for row in node.couplings[rule].plan for x in row)
     return "".join(_plan(node, rule, tokens, fullest) for rule in PLAN_RULES)
 
@@ -54,7 +54,7 @@ def _line(coupling: Coupling, i: int, names: list[str], fullest: float) -> str:
 
 
 def note(coupling: Coupling) -> str:
-    """How much of the mass moved, and where to."""
+    """Return how much of the mass moved, and where to."""
     missed, moved = coupling.split.missed, coupling.moved
     return one_hot.PLAN_NOTE.format(
         stays=percent(1 - moved),

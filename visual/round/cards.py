@@ -71,14 +71,14 @@ class _Cards:
         formula = verdicts.RATIO.format(law=law, draft=draft, p=p, q_tilde=q, ratio=ratio)
         told = verdicts.RATIO_TOLD.format(u=u, verdict=labels.VERDICTS[step.verdict])
         widest = max(step.p, step.q_tilde) or 1.0
-        accepts = _bar([("", step.ratio, "probe"), ("", 1 - step.ratio, "other")])
+        accepts = bar([("", step.ratio, "probe"), ("", 1 - step.ratio, "other")])
         mass = self.residuals.left[at] or 0.0
         return (
             self._head(self._node(step).kind, step)
             + _pair(law, step.p / widest, p, "target")
             + _pair(draft, step.q_tilde / widest, q, "draft")
             + _line(formula, told)
-            + _unit(accepts + _tick(step.uniform, f"{verdicts.TICK_1} {u}"))
+            + unit(accepts + tick(step.uniform, f"{verdicts.TICK_1} {u}"))
             + self._residual(law, draft, mass)
         )
 
@@ -120,17 +120,17 @@ class _Cards:
         for child, width in self._widths(at):
             here = " here" if child.token == step.token and step.rule == "sibling" else ""
             look = child.kind + (" gone" if child.token in passed else here)
-            segments.append((self._short(child.token), width, look))
+            segments.append((short(self.run, child.token), width, look))
             used += width
         if kind:
             low = max(used, step.low)
             segments.append(("", low - used, "other"))
-            segments.append((self._short(step.token), step.high - low, f"{kind} here"))
+            segments.append((short(self.run, step.token), step.high - low, f"{kind} here"))
             used = max(used, step.high)
         (u,) = ordered([step.share])
         label = f"{verdicts.TICK_2} {u}" if step.share == step.uniform else u  # else it is rescaled
-        ground = _bar([*segments, ("", 1 - used, "other")])
-        return _unit(ground + _tick(step.share, label))
+        ground = bar([*segments, ("", 1 - used, "other")])
+        return unit(ground + tick(step.share, label))
 
     def _widths(self, at: int) -> Iterator[tuple[Node, float]]:
         """Children in this draw and their shares: told by their steps, else by the residual."""
@@ -164,8 +164,10 @@ class _Cards:
             f'<em class="spoiler {step.verdict}">{sign} {verdict}</em></p>'
         )
 
-    def _short(self, token: int) -> str:
-        return html.escape(sentences.name(self.run, token, _GLYPHS))
+
+def short(run: Run, token: int) -> str:
+    """Return a token as a segment's label, escaped."""
+    return html.escape(sentences.name(run, token, _GLYPHS))
 
 
 def _line(open: str, concealed: str = "") -> str:
@@ -178,11 +180,13 @@ def _pair(label: str, share: float, value: str, look: str) -> str:
     return f'<div class="rs-pair"><span>{label}</span>{bar}<span>{value}</span></div>'
 
 
-def _unit(inside: str) -> str:
+def unit(inside: str) -> str:
+    """Return a bar from 0 to 1 around its segments and its tick."""
     return f'<div class="rs-unit" aria-hidden="true">{inside}</div>'  # the formula says it all
 
 
-def _bar(segments: list[_Segment]) -> str:
+def bar(segments: list[_Segment]) -> str:
+    """Return segments side by side; those with room for it have their label."""
     return "".join(
         f'<i class="{look}" style="width:{_percent(width)}">{label if width >= _ROOM else ""}</i>'
         for label, width, look in segments
@@ -190,7 +194,8 @@ def _bar(segments: list[_Segment]) -> str:
     )
 
 
-def _tick(at: float, label: str) -> str:
+def tick(at: float, label: str) -> str:
+    """Return a uniform's tick on a bar from 0 to 1; a question hides it."""
     side = " left" if at > 0.7 else ""
     return f'<em class="rs-tick spoiler{side}" style="left:{_percent(at)}"><s>{label}</s></em>'
 

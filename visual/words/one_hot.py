@@ -1,4 +1,4 @@
-"""The strings of the page "One-hot dilemma"; see `strings` for the words it shares."""
+"""The strings of the page "One-hot dilemma"; the viewer in it has its own."""
 
 DILEMMA = {
     "title": "The one-hot dilemma",
@@ -20,22 +20,11 @@ DILEMMA = {
     "rule": "Verified by",
     "again": "Draw again",
     "seed": "seed",
-    "previous": "Previous step",
-    "play": "Play",
-    "pause": "Pause",
-    "next": "Next step",
-    "guess": "Guess first",
-    "guess_hint": "Say accept or reject before each verdict is shown",
-    "accept": "Accept",
-    "reject": "Reject",
-    "right": "You said so.",
-    "wrong": "You said otherwise.",
     "other": "Another world",
     "shipped": "The first world",
     "simulate": "Play rounds",
     "stop": "Stop",
     "sweep": "Compute for this world",
-    "keys": "Keys here: ← → steps, space plays, Home and End",
     "working": "Computing …",
 }
 RULE_NAMES = {
@@ -57,7 +46,7 @@ NODE_PERCENT = "{value:.1f}\u00a0%"
 NODE_AHEAD = (
     "Guessing the same {K} words every time is right {topk} of the time. Giving one of the {K} "
     "places to a word drawn at random makes it {rheo}: {gain} more words in a hundred for the same "
-    "work, and the text’s law is untouched."
+    "work, and the text’s distribution is untouched."
 )
 EVEN = (
     "Guessing the same {K} words and giving one of the {K} places to a word drawn at random are "
@@ -67,7 +56,8 @@ EVEN_COLD = "at this temperature there is hardly anything left to draw."
 EVEN_PLAIN = "what the probe wins in the tail it loses among the likely words."
 BEHIND = (
     "Here the fixed guesses win: {topk} against {rheo} with one slot drawn at random. The {K}-th "
-    "guess was worth more than a draw from this tail; the text’s law is untouched either way."
+    "guess was worth more than a draw from this tail; the text’s distribution is untouched either "
+    "way."
 )
 AGAINST = (
     " On the same slots recursive rejection (RRSw) gets {rrsw}; no rule gets more than {optimum}."
@@ -81,36 +71,12 @@ PAPER_SENTENCE = (
 STACK_LABEL = "{rule}: {accepted} accepted; {parts}."
 STACK_OPTIMUM = "most that any rule can accept with these slots"
 
-STEP_SLOTS = "The slots are filled"
+TICK_0 = "u₀"
 STEP_FIXED = "Top-K draws nothing: its slots are the {K} words the draft likes best, {tokens}."
 STEP_DRAWN = "u₀ = {u} falls on {probe}: it is the probe. Fixed before the draw: {fixed}."
 STEP_FILLERS = " Then the next best, {tokens}, fill up."
 STEP_NO_PROBE = "The draft has no mass outside its top {m}: there is no probe."
 NOTHING_FIXED = "nothing"
-STEP_HEAD = "RRSw looks at the fixed words first"
-STEP_HEAD_TAKEN = "u₂ = {u} falls on {token}, whose share is p = {p}: accepted."
-STEP_HEAD_MISSED = (
-    "u₂ = {u} falls behind their {mass}: rejected; what is left of p is stretched to 1."
-)
-STEP_TEST = "The probe {token} is tested"
-STEP_PASSED = "p / q̃ = {p} / {q} = {ratio}, and u₁ = {u} is below it: {token} is accepted."
-STEP_FAILED = "p / q̃ = {p} / {q} = {ratio}, and u₁ = {u} is not below it: {token} is rejected."
-STEP_CERTAIN = "p = {p} is at least q̃ = {q}: the probe {token} is always accepted."
-STEP_RESIDUAL = "What the rejection leaves"
-STEP_LEFT = (
-    "norm(max(0, p − q̃)): the hatched {mass} was the probe’s to give and is taken out; the rest is "
-    "stretched to 1. This pays back exactly what the draw had preferred."
-)
-STEP_SIBLINGS = "One draw decides the other slots"
-STEP_TAKEN = "u₂ = {u} falls on {token}: {kind}, accepted."
-STEP_EMITTED = "u₂ = {u} falls on no slot: all are rejected and {token} is emitted from {law}."
-LAW_P, LAW_RESIDUAL = "p", "the residual"
-QUESTIONS = {
-    "head": "Is one of the fixed words accepted?",
-    "test": "Is the probe accepted?",
-    "siblings": "Is one of the slots accepted?",
-}
-NODE_BAR_LABEL = "{parts}; the uniform is {u}"
 
 PLAN_TITLE = "{rule}: probe (row) → emitted word (column)"
 PLAN_NOTE = (
@@ -122,9 +88,9 @@ PLAN_CELL = "probe {probe}, emitted {token}: {mass}, {how}"
 MISSED = "missed"
 
 VERDICT_HEAD = ("strategy", "distance (TV)", "in words", "furthest off", "accepted a round")
-VERDICT_GOOD = "✓ lossless: the same law"
+VERDICT_GOOD = "✓ lossless: the same distribution"
 VERDICT_BAD = "✕ biased: {percent} misplaced"
-VERDICT_WORST = "{sequence}: {law} instead of {target}"
+VERDICT_WORST = "{sequence}: {share} instead of {target}"
 VERDICT_SAME = "nowhere"
 CHEATING_PAYS = (
     "Cheating pays: {names} accept more than every lossless strategy. That is what the distance "
@@ -148,7 +114,7 @@ BAND_NOTE = (
     "points of a hundred. Grey: 4.5 standard errors; it narrows as rounds are played, and a "
     "lossless strategy leaves it in fewer than one run in a hundred."
 )
-BAND_CELL = "{pair}: {seen} seen, {law} in the target’s law"
+BAND_CELL = "{pair}: {seen} seen, {target} in the target’s distribution"
 CURVE_ACCEPTED, CURVE_TV = "accepted words a round", "distance from the target (TV)"
 CURVE_AXES = {"m": "m, fixed slots", "T": "T, temperature", "R": "R, tree size"}
 CURVE_LABEL = "{what} against {axis}: {lines}"
@@ -163,3 +129,15 @@ HONEST = (
     "level; with fillers, or over a whole round, RRSw can be ahead."
 )
 UNUSABLE = "These numbers are no situation: {error}"
+WRONG = {  # what a browser may not send, by field
+    "p": "p needs a number for each word.",
+    "q": "q needs a number for each word.",
+    "m": "m must be a whole number from 0 to 63.",
+    "K": "K must be a whole number from 1 to 64.",
+    "R": "R must be a whole number from 1 to 64.",
+    "T": "T must be a number from 0 to 2, in a small world from 0.05.",
+    "seed": "seed must be a whole number from 0 to 1,000,000.",
+    "rule": "There is no such rule at a node.",
+    "left": "There is no such strategy to play.",
+    "right": "There is no such strategy to play.",
+}

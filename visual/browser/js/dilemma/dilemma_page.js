@@ -1,15 +1,17 @@
-// The one-hot dilemma: bars that can be pulled, a draw that can be stepped through, small worlds.
+// The one-hot dilemma: bars that can be pulled, a draw to step through, small worlds.
 // It moves the learner's own numbers and shows what Python's views made of them; it derives nothing.
 
+import { PlotPainter } from '../widgets/plot_painter.js';
+import { CurveCharts } from './curve_charts.js';
 import { DilemmaLink } from './dilemma_link.js';
 import { DilemmaTabs } from './dilemma_tabs.js';
-import { DrawStepper } from './draw_stepper.js';
+import { DrawViewer } from './draw_viewer.js';
 import { NodeBars } from './node_bars.js';
 import { SmallWorlds } from './small_worlds.js';
 
 const PATIENCE = 4000;                       // ms until a question that got no answer is asked again
 const FIRST_STATE = {                        // all that changes
-  name: '', tokens: [], p: [], q: [], m: 1, K: 3, T: 1, seed: 0, rule: 'rheo', steps: [], at: 0, scale: 1,
+  name: '', tokens: [], p: [], q: [], m: 1, K: 3, T: 1, seed: 0, rule: 'rheo', scale: 1,
   sent: 0, asked: 0, again: false, work: 0,
 };
 
@@ -18,10 +20,11 @@ class DilemmaPage {
     Object.assign(this, { element, props, trigger, watch, ...JSON.parse(props.common) });
     this.part = (name) => element.querySelector(`[data-role="${name}"]`);
     this.root = this.part('root');
-    this.view = { ...FIRST_STATE, told: new Map(), latency: [], world: { seed: null, ...this.world }, mine: {} };
+    this.view = { ...FIRST_STATE, latency: [], world: { seed: null, ...this.world }, mine: {} };
     element.__dilemma = this.view;
     this.bars = new NodeBars(this);
-    this.stepper = new DrawStepper(this);
+    this.draw = new DrawViewer(this);
+    this.curves = new CurveCharts(this.part('curves'), new PlotPainter(this.drawing.dark));
     this.worlds = new SmallWorlds(this);
     this.tabs = new DilemmaTabs(this);
     this.offerPresets();
@@ -67,7 +70,7 @@ class DilemmaPage {
     part('note').textContent = message.note;
     this.bars.fillRows();
     this.show(message.views);
-    for (const [box, made] of Object.entries(message.boxes || {})) part(box).innerHTML = made;
+    if (message.boxes) this.worlds.open(message.boxes);
     this.root.dataset.drawn = name;
   }
 
@@ -89,10 +92,8 @@ class DilemmaPage {
     part('plans').innerHTML = views.plans;
     this.bars.mark(views.rows);
     part('cold').hidden = view.T === 1;
-    view.steps = views.steps;
-    view.told.clear();
     part('seed').textContent = view.seed;
-    this.stepper.go(0);
+    this.draw.show(views.draw);
     this.dials();
   }
 

@@ -2,7 +2,7 @@
 
 import { dial } from './dial.js';
 
-const BOXES = { survey: 'verdicts', sweep: 'curves', play: 'bands' };  // a task's result
+const BOXES = { survey: 'verdicts', play: 'bands' };  // a task's result
 
 export class SmallWorlds {
   constructor(page) {
@@ -32,10 +32,16 @@ export class SmallWorlds {
     page.trigger('work', { what, seed, m, T, R, left, right, n: view.work });
   }
 
-  progress({ what, n, state, html, over }) {
+  open({ curves, ...boxes }) {               // results that were computed before
+    for (const [box, made] of Object.entries(boxes)) this.part(box).innerHTML = made;
+    this.page.curves.show(curves);
+  }
+
+  progress({ what, n, state, html, figures, over }) {
     const { view, part, page } = this;
     if (view.mine[what] !== n) return;
-    if (html) part(BOXES[what]).innerHTML = html;
+    if (figures) page.curves.show({ html, figures });
+    else if (html) part(BOXES[what]).innerHTML = html;
     part(`${what}-state`).textContent = state;
     if (!over) return;
     page.root.dataset[`${what}Over`] = n;

@@ -82,11 +82,12 @@ export class Viewer {
 
   replace(message) {
     const { view } = this;
-    const same = message.key === view.key && view.at >= 0;  // the run just watched, now complete
+    const known = message.key === view.key && view.at >= 0;  // the run just watched, now complete
+    const same = known && message.frame === undefined;       // a frame is where to begin anew
     Object.assign(view, { key: message.key, rounds: message.rounds });
     if (!same) {
       this.answers.start(message.answers);
-      this.show(message.show < 0 ? view.rounds.length - 1 : message.show);
+      this.show(message.show < 0 ? view.rounds.length - 1 : message.show, message.frame);
     }
     this.count();
     this.announce('run');

@@ -1,0 +1,26 @@
+// The rheostat's curves: charts that are drawn once they can be seen, in the page's colours.
+
+export class CurveCharts {
+  constructor(holder, painter) {
+    Object.assign(this, { holder, painter, figures: [] });
+    let width = 0;
+    new ResizeObserver(([entry]) => {
+      if (Math.abs(entry.contentRect.width - width) < 2) return;
+      width = entry.contentRect.width;
+      this.paint();
+    }).observe(holder);
+    new MutationObserver(() => this.paint()).observe(document.body, { attributeFilter: ['class'] });
+  }
+
+  show({ html, figures }) {
+    this.figures = figures;
+    this.holder.innerHTML = html;            // escaped by the views
+    this.paint();
+  }
+
+  paint() {
+    if (!this.holder.checkVisibility()) return;
+    const plots = this.holder.querySelectorAll('[role=img]');
+    this.figures.forEach((figure, i) => this.painter.paint(plots[i], figure));
+  }
+}

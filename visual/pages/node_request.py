@@ -1,0 +1,66 @@
+"""What a browser may ask of the dilemma page, as models: anybody can send anything.
+
+A field that is missing or wrong is one sentence, `words.one_hot.WRONG`'s.
+"""
+
+from typing import Annotated, Any, Literal, Self, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from rheo.errors import RheoError
+from visual.words import one_hot
+
+_NodeRule = Literal["rheo", "rheo-rrsw", "topk"]
+_Played = Literal["rheo", "rheo-rrsw", "topk", "naive", "token-ties", "fillers-first"]
+NODE_RULES, PLAYED = get_args(_NodeRule), get_args(_Played)
+
+_Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+_Whole = Annotated[int, Field(strict=True)]  # a bool is no number
+_Seed = Annotated[_Whole, Field(ge=0, le=1_000_000)]
+
+
+class _Request(BaseModel):
+    """A message of the page, read from an event's attributes."""
+
+    model_config = ConfigDict(from_attributes=True, frozen=True)
+
+    @classmethod
+    def read(cls, event: Any) -> Self:
+        """Return the request that an event carries.
+
+        Raises:
+            RheoError: a field of it is missing or wrong.
+        """
+        try:
+            return cls.model_validate(event)
+        except ValidationError as error:
+            field = str(error.errors()[0]["loc"][0])
+            raise RheoError(one_hot.WRONG[field]) from None
+
+
+class NodeRequest(_Request):
+    """A learner's own node, and the draw to play there."""
+
+    p: list[_Number]
+    q: list[_Number]
+    m: Annotated[_Whole, Field(ge=0, le=63)]
+    K: Annotated[_Whole, Field(ge=1, le=64)]
+    T: Annotated[_Number, Field(ge=0, le=2)]
+    seed: _Seed
+    rule: _NodeRule
+
+
+class WorldRequest(_Request):
+    """A small world: the shipped one under other parameters, or one of a seed."""
+
+    m: Annotated[_Whole, Field(ge=0, le=63)]
+    R: Annotated[_Whole, Field(ge=1, le=64)]
+    T: Annotated[_Number, Field(ge=0.05, le=2)]
+    seed: _Seed | None = None
+
+
+class PlayRequest(WorldRequest):
+    """Two strategies to play in a small world."""
+
+    left: _Played
+    right: _Played
