@@ -2,14 +2,13 @@
 
 import contextlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from rheo.algorithm.distribution import draw, target_distribution
-from rheo.algorithm.expansion import KINDS
 from rheo.algorithm.strategies import TABLE
 from rheo.algorithm.tree import Kept, Tree, grow, prune, root_only
 from rheo.algorithm.uniforms import Block, UniformSource, recorded
@@ -125,7 +124,7 @@ class Decoding:
         with contextlib.suppress(ValueError):  # another thread is in the middle of a round
             self._iterator.close()
 
-    def _run(self) -> Iterator[Decoded]:
+    def _run(self) -> Generator[Decoded, None, None]:
         if not self._lock.acquire(blocking=False):
             raise RheoError("The model is busy with another run: stop it or wait until it ends.")
         try:
@@ -282,9 +281,8 @@ def _path(buffer: RoundBuffer) -> tuple[list[int], list[Emission]]:
     while rows[-1] != 0:
         rows.append(int(buffer.parent[rows[-1]]))
     rows.reverse()
-    kinds = buffer.kind.ravel()  # by candidate
     emitted = [
-        Emission(int(buffer.token[r]), KINDS[kinds[buffer.candidate[r]]], r) for r in rows[1:]
+        Emission(int(buffer.token[r]), buffer.kind_of(buffer.candidate[r]), r) for r in rows[1:]
     ]
     leaf = not (buffer.parent[1:] == rows[-1]).any()
     return rows, [*emitted, Emission(int(buffer.emitted_token), "bonus" if leaf else "residual")]

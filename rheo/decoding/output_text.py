@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from rheo.models.target.detokenizer import TextStream
 from rheo.models.target.target import Target
 from rheo.trace.schema import Emission, Stop
 
@@ -27,7 +26,7 @@ class OutputText:
         self._eos_ids = target.eos_ids
         self._stop = stop
         self._left = max_new_tokens
-        self._stream = TextStream(target.tokenizer)
+        self._stream = target.text_stream()
 
     def add(self, emitted: Sequence[Emission]) -> int:
         """Add tokens until something ends the text; return how many were added."""

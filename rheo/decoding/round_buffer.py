@@ -1,12 +1,14 @@
 """A verified round on its way to the host: named arrays, one flat tensor, one copy."""
 
 from dataclasses import dataclass
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from rheo.algorithm.expansion import KINDS
 from rheo.algorithm.tree import Kept, Tree
 from rheo.algorithm.walk import Walk, gather_nodes
 
@@ -17,6 +19,7 @@ OCTAVES = 64  # of the rest, by p; the last one has all that is smaller
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+DraftKind = Literal["deterministic", "probe", "filler"]
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,10 @@ class RoundBuffer:
 
     support_size: int  # S
     deterministic_first: bool  # whether the rule tests deterministic children before the probes
+
+    def kind_of(self, candidate: int) -> DraftKind:
+        """Return what a candidate is."""
+        return cast(DraftKind, KINDS[self.kind.flat[candidate]])
 
 
 def pack(
@@ -170,10 +177,10 @@ def _visits(tree: Tree, kept: Kept, walk: Walk, m: int) -> dict[str, Tensor]:
 _HOST_TYPES = {torch.bool: np.bool_, torch.int64: np.int64}  # of all others: float64
 
 
-def _to_host(parts: dict[str, Tensor]) -> dict[str, NDArray[np.generic]]:
+def _to_host(parts: dict[str, Tensor]) -> dict[str, NDArray[Any]]:
     """Copy tensors to the host as one; float64 holds integers exactly up to 2**53."""
     flat = torch.cat([part.reshape(-1).double() for part in parts.values()]).cpu().numpy()
-    arrays: dict[str, NDArray[np.generic]] = {}
+    arrays: dict[str, NDArray[Any]] = {}
     start = 0
     for name, part in parts.items():
         stop = start + part.numel()

@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 
-from rheo.algorithm.expansion import KINDS
 from rheo.algorithm.uniforms import Block
-from rheo.decoding.round_buffer import RoundBuffer
+from rheo.decoding.round_buffer import Floats, RoundBuffer
 from rheo.decoding.verdict_steps import steps_of
 from rheo.trace.schema import Emission, Ghost, Milliseconds, Node, Round, Step, Uniforms, Visit
 
@@ -56,7 +55,7 @@ def _nodes(buffer: RoundBuffer) -> tuple[Node, ...]:
         e = int(buffer.expansion[row])
         nodes.append(
             Node(
-                kind="root" if root else KINDS[buffer.kind[at]],
+                kind="root" if root else buffer.kind_of(candidate),
                 token=int(buffer.token[row]),
                 parent=-1 if root else int(buffer.parent[row]),
                 slot=-1 if root else at[1],
@@ -76,7 +75,7 @@ def _nodes(buffer: RoundBuffer) -> tuple[Node, ...]:
 
 
 def _ghosts(
-    buffer: RoundBuffer, expansion: int, kept: set[int], proxies: np.ndarray
+    buffer: RoundBuffer, expansion: int, kept: set[int], proxies: Floats
 ) -> tuple[Ghost, ...]:
     """Return the pruned children of an expanded node, none where all were pruned."""
     K = buffer.kind.shape[-1]

@@ -8,14 +8,14 @@ import math
 import os
 from pathlib import Path
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 import torch
 from safetensors import SafetensorError, safe_open
 
 from rheo.errors import RheoError
 from rheo.models.requirements import STILL_WORKS
+from rheo.models.target.pretrained import HEADROOM
 
-_HEADROOM = 0.85  # of the free memory may be weights; the rest is cache and activations
 CGROUP = Path("/sys/fs/cgroup")
 GB = 1e9
 
@@ -26,7 +26,7 @@ def device(asked: str | None) -> torch.device:
     Raises:
         RheoError: the device asked for is not there.
     """
-    if asked in (None, "auto"):
+    if asked is None or asked == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     kind, _, index = asked.partition(":")
     if kind == "cuda":
@@ -37,7 +37,8 @@ def device(asked: str | None) -> torch.device:
                 f"The device {asked} was asked for and torch {torch.__version__} sees {have} "
                 f"here: choose cpu or auto, or install a torch build for this GPU; {STILL_WORKS}."
             )
-    return torch.device(usable(asked))
+    usable(asked)
+    return torch.device(asked)
 
 
 def usable(name: str | None) -> str | None:
@@ -107,7 +108,7 @@ def check_fit(name: str, numbers: int, on: torch.device, as_: torch.dtype | None
         return
     as_ = as_ or (torch.bfloat16 if on.type == "cuda" else torch.float32)
     need, free = numbers * as_.itemsize, available(on)
-    if need > _HEADROOM * free:
+    if need > HEADROOM * free:
         shown = str(as_).removeprefix("torch.")
         raise RheoError(
             f"{name} needs about {need / GB:.1f} GB in {shown} and this machine has "

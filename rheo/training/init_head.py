@@ -12,7 +12,7 @@ from transformers import PreTrainedModel
 
 from rheo.errors import RheoError
 from rheo.models.draft.checkpoints import STORED, Checkpoint
-from rheo.models.draft.config import head_config
+from rheo.models.draft.config import HeadSettings, head_config
 from rheo.models.draft.eagle3 import Eagle3
 
 _LAYER = {"q": "q_proj", "k": "k_proj", "v": "v_proj", "o": "o_proj"}
@@ -120,7 +120,8 @@ def initial_head(model: PreTrainedModel, target_ids: Tensor) -> tuple[dict[str, 
         tensors |= {f"{x}_norm": getattr(attention, f"{x}_norm").weight for x in "qk"}
     tensors = {name: x.detach().float().cpu().clone() for name, x in tensors.items()}
     config = head_settings(model, len(target_ids), attention.head_dim, "q_bias" in tensors)
-    return config, Checkpoint(head_config(config, tensors), tensors, target_ids)
+    settings = HeadSettings.read(config)
+    return config, Checkpoint(head_config(settings, tensors), tensors, target_ids)
 
 
 def tensors_of(head: Eagle3) -> dict[str, Tensor]:

@@ -12,7 +12,7 @@ UNFIT = 0.05  # top-1 agreement below it: wrong features give about 1 %, a poor 
 
 
 def warn_if_unfit(agreement: float) -> str | None:
-    """One sentence when a head agrees with its target so rarely that it must be mismatched.
+    """Return one sentence when a head agrees with its target so rarely that it must be mismatched.
 
     >>> warn_if_unfit(0.4) is None
     True
@@ -27,7 +27,7 @@ def warn_if_unfit(agreement: float) -> str | None:
 
 
 def fuse(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The checkpoint's tensors as the head multiplies them.
+    """Return the checkpoint's tensors as the head multiplies them.
 
     q, k, v become one matrix qkv (2d, (H + 2Hkv)*hd), gate and up one (d, 2f), biases likewise.
     Matrices are laid out input first: a product with ten rows then takes half the time on a CPU.
@@ -41,7 +41,7 @@ def fuse(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def fit_vocabulary(ids: Tensor | None, rows: int, vocab: int) -> Tensor | None:
-    """The target's ids of the draft ids, None where the two vocabularies are one."""
+    """Return the target's ids of the draft ids, None where the two vocabularies are one."""
     last = rows - 1 if ids is None else int(ids[-1])
     if last >= vocab:
         raise RheoError(
@@ -53,7 +53,7 @@ def fit_vocabulary(ids: Tensor | None, rows: int, vocab: int) -> Tensor | None:
 
 
 def choose_embeddings(own: Tensor | None, target: Tensor, config: HeadConfig) -> Tensor:
-    """The target's weight itself (V, d) wherever possible, the head's own where they differ."""
+    """Return the target's weight itself (V, d) wherever possible, the head's own if it differs."""
     target = target.detach()
     if own is None or (
         own.shape == target.shape and torch.equal(own.to(target.device, target.dtype), target)
@@ -73,7 +73,7 @@ def choose_embeddings(own: Tensor | None, target: Tensor, config: HeadConfig) ->
 
 
 def rotary(config: HeadConfig, rope_theta: float | None) -> LlamaRotaryEmbedding:
-    """transformers' own rotary embedding, for the frequencies of every rope type."""
+    """Return transformers' own rotary embedding, for the frequencies of every rope type."""
     rope = config.rope if rope_theta is None else {**config.rope, "rope_theta": float(rope_theta)}
     try:
         return LlamaRotaryEmbedding(
@@ -87,3 +87,9 @@ def rotary(config: HeadConfig, rope_theta: float | None) -> LlamaRotaryEmbedding
         )
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise RheoError(f"The head's rope settings {rope} are incomplete ({error}).") from error
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Apply the rotary embedding to (heads, b, hd), halves paired as in Llama."""
+    low, high = x.chunk(2, dim=-1)
+    return x * cos + torch.cat([-high, low], dim=-1) * sin

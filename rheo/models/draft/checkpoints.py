@@ -21,7 +21,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from rheo.errors import RheoError
-from rheo.models.draft.config import HeadConfig, head_config, switches
+from rheo.models.draft.config import HeadConfig, HeadSettings, head_config
 
 _LAYER = {
     "input_layernorm.weight": "embed_norm",
@@ -71,13 +71,10 @@ def read(folder: Path | str) -> Checkpoint:
             tensor or setting.
     """
     folder = Path(folder)
-    settings = _read_config(folder / "config.json")
+    settings = HeadSettings.read(_read_config(folder / "config.json"))
     tensors = _rename(_read_tensors(folder))
-    try:
-        _check_complete(tensors, switches(settings))
-        config = head_config(settings, tensors)
-    except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise RheoError(f"{folder}/config.json has a setting of a wrong type ({error}).") from error
+    _check_complete(tensors, settings.switches)
+    config = head_config(settings, tensors)
     target_ids = _target_ids(tensors, config.vocab)
     _check_values(tensors, config)
     return Checkpoint(config, tensors, target_ids)
@@ -115,7 +112,7 @@ def _read_tensors(folder: Path) -> dict[str, Tensor]:
 
 
 def _rename(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Stored names to house names; NeMo writes a `model.` before them."""
+    """Rename stored names to house names; NeMo writes a `model.` before them."""
     house: dict[str, Tensor] = {}
     for stored, tensor in tensors.items():
         name = stored.removeprefix("model.")
@@ -132,7 +129,7 @@ def _rename(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _check_complete(tensors: dict[str, Tensor], on: frozenset[str]) -> None:
-    """Every tensor that the config implies is there, and no other."""
+    """Refuse tensors that the config implies and that are missing, and any other."""
     biases = {"q_bias", "k_bias", "v_bias"}
     expected = set(_ALWAYS)
     if "norm_before_fc" in on:
@@ -156,7 +153,7 @@ def _check_complete(tensors: dict[str, Tensor], on: frozenset[str]) -> None:
 
 
 def _check_values(tensors: dict[str, Tensor], head: HeadConfig) -> None:
-    """Shapes fit together and every number is finite."""
+    """Refuse shapes that do not fit together, and numbers that are not finite."""
     d, dt, hd, inter = head.hidden, head.target_hidden, head.head_dim, tensors["gate"].shape[0]
     q, k = head.heads * hd, head.kv_heads * hd
     expected: dict[str, tuple[int, ...]] = {

@@ -1,12 +1,20 @@
-"""What a head's config.json says, read the way its layout means it (see `layouts`).
+"""What a head's config.json says, read the way its layout means it (see `checkpoints`).
 
 Configs are hints: shapes come from the tensors. A setting that would change what the head computes
 and that we do not implement is refused by name, because ignoring it only shows as a low acceptance.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PositiveInt,
+    ValidationError,
+    model_validator,
+)
 from torch import Tensor
 
 from rheo.errors import RheoError
@@ -28,6 +36,117 @@ _ONLY = {  # settings of which we implement one value
 }
 _ROPE_TYPES = ("default", "linear", "yarn", "llama3")  # those whose frequencies ignore the length
 _AUX = "eagle_aux_hidden_state_layer_ids"
+
+_if_filled = BeforeValidator(lambda value: value or None)  # null, 0, false and {} say nothing
+
+
+def _all_full(kinds: object) -> bool:
+    return isinstance(kinds, list) and all(kind == "full_attention" for kind in kinds)
+
+
+class _Part(BaseModel):
+    """A part of a config.json. A name that is not a field is kept, and refused where it matters.
+
+    Raises:
+        RheoError: a setting that would change what the head computes is not supported.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unsupported(cls, part: Any) -> Any:
+        for name, value in part.items() if isinstance(part, dict) else ():
+            refused = name in _ONLY and value is not None and value != _ONLY[name]
+            refused |= value is True and name not in SWITCHES | _HARMLESS
+            refused |= name == "layer_types" and bool(value) and not _all_full(value)
+            refused |= name == "sliding_window" and bool(value) and "use_sliding_window" not in part
+            if refused:
+                raise RheoError(
+                    f"The head's config sets {name} to {value}, which is not supported."
+                )
+        return part
+
+    @property
+    def on(self) -> set[str]:
+        """The supported switches that are on here."""
+        return {name for name in SWITCHES if (self.model_extra or {}).get(name)}
+
+
+class _Rope(_Part):
+    """Rotary settings; the rest is transformers' own to read."""
+
+    rope_type: Annotated[str | None, _if_filled] = None
+    type: Annotated[str | None, _if_filled] = None  # as older configs call it
+    rope_theta: Annotated[float | None, _if_filled] = None
+
+
+class _Layer(_Part):
+    """The settings of the decoder layer, named as Llama's."""
+
+    vocab_size: int | None = None
+    num_attention_heads: PositiveInt = 32  # speculators leave a default out: it is Llama's
+    num_key_value_heads: Annotated[PositiveInt | None, _if_filled] = None
+    head_dim: Annotated[PositiveInt | None, _if_filled] = None
+    rms_norm_eps: float = 1e-6
+    max_position_embeddings: int = 2048
+    rope_parameters: Annotated[_Rope | None, _if_filled] = None
+    rope_scaling: Annotated[_Rope | None, _if_filled] = None
+    rope_theta: Annotated[float | None, _if_filled] = None
+
+
+class _Eagle(_Part):
+    """SpecForge's `eagle_config`."""
+
+    eagle_aux_hidden_state_layer_ids: list[int] | None = None
+
+
+class HeadSettings(_Part):
+    """A head's config.json. `layer` is its nested layer config, else what stands at the top."""
+
+    architectures: Annotated[list[str] | None, _if_filled] = None
+    speculators_model_type: Annotated[str | None, _if_filled] = None
+    eagle_aux_hidden_state_layer_ids: list[int] | None = None
+    eagle_config: Annotated[_Eagle | None, _if_filled] = None
+    layer: _Layer
+
+    @classmethod
+    def read(cls, config: dict[str, Any]) -> "HeadSettings":
+        """Return a parsed config.json's settings.
+
+        Raises:
+            RheoError: a setting is of a wrong type, or not supported.
+        """
+        layer = config.get("transformer_layer_config") or config
+        try:
+            return cls.model_validate({**config, "layer": layer})
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(str(part) for part in first["loc"] if part != "layer")
+            raise RheoError(
+                f"The head's config.json has a setting of a wrong type ({name}: {first['msg']})."
+            ) from error
+
+    @property
+    def switches(self) -> frozenset[str]:
+        """The supported switches that are on, wherever in the config they stand."""
+        eagle = self.eagle_config.on if self.eagle_config else set()
+        return frozenset(self.on | eagle | self.layer.on)
+
+    @property
+    def layout(self) -> str:
+        """Who wrote it: "speculators", "specforge" or "safeailab".
+
+        Raises:
+            RheoError: it is another kind of speculator.
+        """
+        names, kind = self.architectures or [], self.speculators_model_type
+        if kind or {"Eagle3Speculator", "Eagle3DraftModel"}.intersection(names):
+            if kind not in (None, "eagle3"):
+                raise RheoError(f"The head is of the type {kind}; only eagle3 heads run here.")
+            return "speculators"
+        named = any(name.endswith("Eagle3") for name in names)
+        return "specforge" if named or self.eagle_config else "safeailab"
 
 
 @dataclass(frozen=True)
@@ -52,7 +171,7 @@ class HeadConfig:
     switches: frozenset[str]
 
     def feature_layers(self, target_layers: int) -> tuple[int, int, int]:
-        """The three hidden states that a target of `target_layers` layers must hand over.
+        """Return the three hidden states that a target of `target_layers` layers must hand over.
 
         Raises:
             RheoError: the ids are not ascending or lie outside the target.
@@ -67,109 +186,76 @@ class HeadConfig:
         return low, mid, high
 
 
-def head_config(config: dict[str, Any], tensors: dict[str, Tensor]) -> HeadConfig:
-    """Interpret a parsed config.json beside the head's tensors (house names, see `layouts`).
+def head_config(settings: HeadSettings, tensors: dict[str, Tensor]) -> HeadConfig:
+    """Return what the settings mean beside the head's tensors (house names, see `checkpoints`).
 
     Raises:
         RheoError: a setting is not supported, or contradicts the tensors.
     """
-    layer = config.get("transformer_layer_config") or config
-    eagle = config.get("eagle_config") or {}
-    for part in (config, eagle, layer):
-        _check_settings(part)
-    layout = _layout(config)
+    layer = settings.layer
     heads, kv_heads, head_dim = _heads(tensors, layer)
     return HeadConfig(
-        layout=layout,
+        layout=settings.layout,
         hidden=tensors["fc"].shape[0],
         target_hidden=tensors["fc"].shape[-1] // 3,
         heads=heads,
         kv_heads=kv_heads,
         head_dim=head_dim,
-        vocab=layer.get("vocab_size"),
-        eps=layer.get("rms_norm_eps", 1e-6),
+        vocab=layer.vocab_size,
+        eps=layer.rms_norm_eps,
         rope=_rope(layer),
-        max_positions=layer.get("max_position_embeddings", 2048),
-        aux_layers=_aux_layers(config, eagle, layout),
-        switches=switches(config),
+        max_positions=layer.max_position_embeddings,
+        aux_layers=_aux_layers(settings),
+        switches=settings.switches,
     )
 
 
-def switches(config: dict[str, Any]) -> frozenset[str]:
-    """The supported switches that are on, wherever in the config they stand."""
-    parts = (config, config.get("eagle_config") or {}, config.get("transformer_layer_config") or {})
-    return frozenset(name for name in SWITCHES if any(part.get(name) for part in parts))
+def _aux_layers(settings: HeadSettings) -> tuple[int, int, int] | None:
+    """Return layer ids as indices into `hidden_states`, by the layout's convention, never by value.
 
-
-def _check_settings(part: dict[str, Any]) -> None:
-    for name, value in part.items():
-        refused = name in _ONLY and value is not None and value != _ONLY[name]
-        refused |= value is True and name not in SWITCHES | _HARMLESS
-        refused |= name == "layer_types" and bool(value) and set(value) != {"full_attention"}
-        refused |= name == "sliding_window" and bool(value) and "use_sliding_window" not in part
-        if refused:
-            raise RheoError(f"The head's config sets {name} to {value}, which is not supported.")
-
-
-def _layout(config: dict[str, Any]) -> str:
-    architectures = config.get("architectures") or []
-    kind = config.get("speculators_model_type")
-    if kind or {"Eagle3Speculator", "Eagle3DraftModel"}.intersection(architectures):
-        if kind not in (None, "eagle3"):
-            raise RheoError(f"The head is of the type {kind}; only eagle3 heads run here.")
-        return "speculators"
-    named = any(name.endswith("Eagle3") for name in architectures)
-    return "specforge" if named or config.get("eagle_config") else "safeailab"
-
-
-def _aux_layers(
-    config: dict[str, Any], eagle: dict[str, Any], layout: str
-) -> tuple[int, int, int] | None:
-    """Layer ids as indices into `hidden_states`, by the layout's convention and never by value.
-
-    >>> nested = {"eagle_aux_hidden_state_layer_ids": [1, 13, 24]}
-    >>> _aux_layers({}, nested, "specforge"), _aux_layers(nested, {}, "speculators")
-    ((2, 14, 25), (1, 13, 24))
+    >>> ids = {"eagle_aux_hidden_state_layer_ids": [1, 13, 24]}
+    >>> _aux_layers(HeadSettings.read({"eagle_config": ids}))
+    (2, 14, 25)
+    >>> _aux_layers(HeadSettings.read({"speculators_model_type": "eagle3", **ids}))
+    (1, 13, 24)
     """
-    top, nested = config.get(_AUX), eagle.get(_AUX)
-    if layout != "speculators" and top is not None:
+    speculators = settings.layout == "speculators"
+    top, eagle = settings.eagle_aux_hidden_state_layer_ids, settings.eagle_config
+    if not speculators and top is not None:
         raise RheoError(
             f"The head's config has {_AUX} at its top level but is not a speculators config, so "
             "whether the ids mean inputs or outputs of layers is unknown; move them into "
             "eagle_config if they mean outputs."
         )
-    ids = top if layout == "speculators" else nested
+    nested = eagle.eagle_aux_hidden_state_layer_ids if eagle else None
+    ids = top if speculators else nested
     if ids is None:
         return None
     if len(ids) != 3:
         raise RheoError(f"The head's config names {len(ids)} layers in {_AUX} instead of three.")
-    shift = 0 if layout == "speculators" else 1  # the output of layer i is hidden_states[i + 1]
-    low, mid, high = (int(i) + shift for i in ids)
-    return low, mid, high
+    shift = 0 if speculators else 1  # the output of layer i is hidden_states[i + 1]
+    return ids[0] + shift, ids[1] + shift, ids[2] + shift
 
 
-def _rope(layer: dict[str, Any]) -> dict[str, Any]:
-    """Rotary settings; an absent base is 10000 even where the target's is not."""
-    rope = dict(layer.get("rope_parameters") or layer.get("rope_scaling") or {})
-    old = rope.pop("type", None)
-    rope["rope_type"] = rope.get("rope_type") or old or "default"
-    if rope["rope_type"] not in _ROPE_TYPES:
-        raise RheoError(f"The head's rope type {rope['rope_type']} is not supported.")
-    _check_settings(rope)
-    rope["rope_theta"] = float(rope.get("rope_theta") or layer.get("rope_theta") or 10000.0)
-    return rope
+def _rope(layer: _Layer) -> dict[str, Any]:
+    """Return rotary settings; an absent base is 10000 even where the target's is not."""
+    given = layer.rope_parameters or layer.rope_scaling or _Rope()
+    kind = given.rope_type or given.type or "default"
+    if kind not in _ROPE_TYPES:
+        raise RheoError(f"The head's rope type {kind} is not supported.")
+    theta = given.rope_theta or layer.rope_theta or 10000.0
+    return {**(given.model_extra or {}), "rope_type": kind, "rope_theta": theta}
 
 
-def _heads(tensors: dict[str, Tensor], layer: dict[str, Any]) -> tuple[int, int, int]:
-    """(H, Hkv, hd): the split of q's and k's rows, the one shape that weights alone do not give."""
+def _heads(tensors: dict[str, Tensor], layer: _Layer) -> tuple[int, int, int]:
+    """Return (H, Hkv, hd): the split of q's and k's rows, which the weights alone do not give."""
     q, k = tensors["q"].shape[0], tensors["k"].shape[0]
-    # speculators leave a config's default out, and Llama's default is 32 heads
-    by_count = q // layer.get("num_attention_heads", 32)
+    by_count = q // layer.num_attention_heads
     # a published head_dim has been wrong while the number of heads was right, hence the order
     first = tensors["q_norm"].numel() if "q_norm" in tensors else by_count
-    for head_dim in (first, layer.get("head_dim")):
+    for head_dim in (first, layer.head_dim):
         if head_dim and head_dim % 2 == 0 and q % head_dim == 0 and k % head_dim == 0:
-            kv_heads = layer.get("num_key_value_heads") or k // head_dim
+            kv_heads = layer.num_key_value_heads or k // head_dim
             if kv_heads * head_dim == k and q % k == 0:
                 return q // head_dim, kv_heads, head_dim
     raise RheoError(

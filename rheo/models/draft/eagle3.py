@@ -2,7 +2,7 @@
 
 Slot t joins the embedding of token t + 1 with the target's features of token t and predicts token
 t + 2. Below the root there are no features: a node's slot takes the output of its parent's slot
-instead. Source: EAGLE-3, arXiv 2503.01840, and its public checkpoints (see `layouts`).
+instead. Source: EAGLE-3, arXiv 2503.01840, and its public checkpoints (see `checkpoints`).
 
     a = [embed_norm(e); hidden_norm(h)]   e: embedding, h: fc(features) or the parent's output
     x = h + attention(a)                  h: hidden_norm(h) where norm_before_residual is on
@@ -17,12 +17,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rheo.errors import RheoError
-from rheo.models.draft.adapt import choose_embeddings, fit_vocabulary, fuse, rotary
+from rheo.models.draft.adapt import choose_embeddings, fit_vocabulary, fuse, rotary, rotate
 from rheo.models.draft.checkpoints import Checkpoint, read
 from rheo.models.draft.protocol import descend
 from rheo.models.target.cuda_graphs import Graphs
-
-_BUCKET = 256  # columns that a CUDA level's attention is rounded up to: few shapes, aligned masks
+from rheo.models.target.kv_cache import BUCKET
 
 
 class Eagle3(nn.Module):
@@ -33,7 +32,7 @@ class Eagle3(nn.Module):
     committing a prompt runs attention, MLP and lm_head for its last row only.
 
     Args:
-        checkpoint: what `layouts.read` returned.
+        checkpoint: what `checkpoints.read` returned.
         embeddings: (V, de) the target's; used in place (de = d) unless the head has its own.
         target_layers: n, the target's number of layers.
         device: where the head runs.
@@ -45,6 +44,11 @@ class Eagle3(nn.Module):
     Raises:
         RheoError: the head does not fit this target.
     """
+
+    length: int  # true rows
+    _hidden: Tensor  # (b, d) outputs of the last level's slots, or of the root's
+    _mask: Tensor  # (b, s) bool, which of the scratch rows they attend to
+    _depth: int  # levels drafted since the root
 
     def __init__(
         self,
@@ -68,16 +72,13 @@ class Eagle3(nn.Module):
         self.embeddings = self.embeddings.to(device)
         self.rotary = rotary(config, rope_theta).to(device)
         self.weights = nn.ParameterDict(
-            {
-                key: nn.Parameter(value.to(device, dtype), requires_grad=False)
-                for key, value in fuse(tensors).items()
-            }
+            {key: nn.Parameter(x.to(device, dtype), False) for key, x in fuse(tensors).items()}
         )
         self.norm_before_residual = "norm_before_residual" in config.switches
         self.norm_output = "norm_output" in config.switches
-        device = self.weights["fc"].device
-        self.bucket = _BUCKET if device.type == "cuda" else 1
-        self.graphs = Graphs(self._level_step, device)
+        place = self.weights["fc"].device
+        self.bucket = BUCKET if place.type == "cuda" else 1
+        self.graphs = Graphs(self._level_step, place)
         self._keys = self._values = torch.empty(0)
         self.reset(0, 0)
 
@@ -116,9 +117,9 @@ class Eagle3(nn.Module):
         Raises:
             RheoError: no features, features of a wrong width or number, or no room left.
         """
-        slots = self._check_features(tokens, features)
-        rows = self._room(self.length, slots)
-        a, residual = self._join(tokens[-slots:], self._fuse_features(features))
+        features = self._check_features(tokens, features)
+        rows = self._room(self.length, len(features))
+        a, residual = self._join(tokens[-len(features) :], self._fuse_features(features))
         q, k, v = self._project(a, self._cos[rows], self._sin[rows])
         self._keys[:, rows], self._values[:, rows] = k, v
         self.length = rows.stop
@@ -154,7 +155,7 @@ class Eagle3(nn.Module):
     def _level_step(
         self, tokens: Tensor, hidden: Tensor, cos: Tensor, sin: Tensor, seen: Tensor, slots: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """`level` for `Graphs`: logits (b, Vd), and what the next level is fed (b, d).
+        """Run `level` for `Graphs`: logits (b, Vd), and what the next level is fed (b, d).
 
         Args:
             hidden: (b, d) of the parents. cos, sin: (1, hd). seen: (b, columns). slots: (b,) rows.
@@ -169,7 +170,7 @@ class Eagle3(nn.Module):
 
     @torch.inference_mode()
     def slots(self, tokens: Tensor, features: Tensor) -> Tensor:
-        """Every slot's output of a whole text; the cache is neither read nor written.
+        """Return every slot's output of a whole text; the cache is neither read nor written.
 
         Args:
             tokens: (n,) int64.
@@ -189,12 +190,12 @@ class Eagle3(nn.Module):
 
     @torch.inference_mode()
     def teacher_forced(self, tokens: Tensor, features: Tensor) -> Tensor:
-        """Logits (n - 1, Vd) float32: row t is what follows token t + 1. Arguments of `slots`."""
+        """Return logits (n - 1, Vd) float32: row t is what follows token t + 1; see `slots`."""
         return self._logits(self._norm(self.slots(tokens, features), "norm"))
 
     @torch.inference_mode()
     def agreement(self, tokens: Tensor, features: Tensor, target_logits: Tensor) -> float:
-        """How often the head's favourite next token is the target's, on a text.
+        """Return how often the head's most probable next token is the target's, on a text.
 
         Args:
             tokens: (n,) int64, n >= 2.
@@ -209,8 +210,8 @@ class Eagle3(nn.Module):
             drafted = self.target_ids[drafted]
         return (drafted == target_logits[1:].argmax(-1)).float().mean().item()
 
-    def _check_features(self, tokens: Tensor, features: Tensor | None) -> int:
-        """The number of slots that `extend` adds."""
+    def _check_features(self, tokens: Tensor, features: Tensor | None) -> Tensor:
+        """Return the features (f, 3dt) of the f slots that `extend` adds."""
         width = 3 * self.config.target_hidden
         if features is None or features.ndim != 2 or features.shape[1] != width:
             found = "none" if features is None else tuple(features.shape)
@@ -221,10 +222,10 @@ class Eagle3(nn.Module):
                 f"{self.name} needs the features of {expected} tokens, at least one, but found "
                 f"{len(features)}."
             )
-        return expected
+        return features
 
     def _forget_tree(self, hidden: Tensor) -> None:
-        """No scratch rows; `hidden` (1, d) is the output of the root's slot."""
+        """Drop the scratch rows; `hidden` (1, d) is the output of the root's slot."""
         self._hidden, self._depth = hidden, 0
         self._mask = torch.ones(1, 0, dtype=torch.bool, device=hidden.device)
 
@@ -233,7 +234,7 @@ class Eagle3(nn.Module):
         return F.rms_norm(x, weight.shape, weight, self.config.eps)
 
     def _fuse_features(self, features: Tensor) -> Tensor:
-        """(f, 3dt) -> (f, d). Only the target's features pass through fc, never an output."""
+        """Fuse (f, 3dt) to (f, d). Only the target's features pass through fc, never an output."""
         x = features.to(self.weights["fc"].dtype)
         if "fc_norm_0" in self.weights:
             parts = (self._norm(part, f"fc_norm_{i}") for i, part in enumerate(x.chunk(3, -1)))
@@ -243,14 +244,14 @@ class Eagle3(nn.Module):
         return x @ self.weights["fc"]
 
     def _join(self, tokens: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
-        """The layer's input (b, 2d), embedding first, and its residual (b, d)."""
+        """Return the layer's input (b, 2d), embedding first, and its residual (b, d)."""
         embedded = F.embedding(tokens, self.embeddings).to(hidden.dtype)
         normed = self._norm(hidden, "hidden_norm")
         joined = torch.cat([self._norm(embedded, "embed_norm"), normed], dim=-1)
         return joined, normed if self.norm_before_residual else hidden
 
     def _project(self, a: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """q (H, b, hd), k and v (Hkv, b, hd), the first two rotated by cos, sin (b or 1, hd)."""
+        """Return q (H, b, hd), k, v (Hkv, b, hd); q and k rotated by cos, sin (b or 1, hd)."""
         c = self.config
         x = a @ self.weights["qkv"]
         if "qkv_bias" in self.weights:
@@ -259,13 +260,13 @@ class Eagle3(nn.Module):
         q, k, v = x.split([c.heads, c.kv_heads, c.kv_heads])
         if "q_norm" in self.weights:
             q, k = self._norm(q, "q_norm"), self._norm(k, "k_norm")
-        return _rotate(q, cos, sin), _rotate(k, cos, sin), v
+        return rotate(q, cos, sin), rotate(k, cos, sin), v
 
     def _columns(self, rows: int) -> int:
         return -(-rows // self.bucket) * self.bucket
 
     def _room(self, start: int, count: int) -> slice:
-        """The cache rows of the next `count` slots."""
+        """Return the cache rows of the next `count` slots."""
         if start + count > self._keys.shape[1]:
             raise RheoError(
                 f"{self.name} has room for {self._keys.shape[1]} rows but needs {start + count}; "
@@ -274,7 +275,7 @@ class Eagle3(nn.Module):
         return slice(start, start + count)
 
     def _attend(self, q: Tensor, rows: int, mask: Tensor | None) -> Tensor:
-        """(H, b, hd) over the first `rows` cache rows; mask (b, rows) or None to see all.
+        """Return (H, b, hd) over the first `rows` cache rows; mask (b, rows) or None to see all.
 
         The heads that share a key head are laid out as rows of one head: no copy of the keys, and
         the kernels that know no grouped heads still apply.
@@ -286,7 +287,7 @@ class Eagle3(nn.Module):
         return F.scaled_dot_product_attention(folded[None], keys, values, seen)[0].view(q.shape)
 
     def _finish(self, residual: Tensor, attention: Tensor) -> Tensor:
-        """The rest of the layer: (b, d) and (H, b, hd) -> (b, d)."""
+        """Run the rest of the layer: (b, d) and (H, b, hd) -> (b, d)."""
         flat = attention.transpose(0, 1).flatten(1)  # (b, H*hd)
         x = residual + flat @ self.weights["o"]
         if "o_bias" in self.weights:
@@ -296,9 +297,3 @@ class Eagle3(nn.Module):
 
     def _logits(self, normed: Tensor) -> Tensor:
         return (normed @ self.weights["lm_head"]).float()
-
-
-def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotary embedding of (heads, b, hd), halves paired as in Llama."""
-    low, high = x.chunk(2, dim=-1)
-    return x * cos + torch.cat([-high, low], dim=-1) * sin

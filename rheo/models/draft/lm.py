@@ -76,7 +76,7 @@ class LMDraft:
         self._mask, self._depth = self._mask.new_ones(1, 0), 0
 
     def _known(self, tokens: Tensor) -> Tensor:
-        """A target may emit an id from padding that the draft lacks: any row will do for it."""
+        """Clamp ids that the draft lacks (a target may emit one from padding) to any row."""
         return tokens.clamp(max=self.model.vocab_size - 1)
 
 

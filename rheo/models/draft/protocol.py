@@ -14,14 +14,25 @@ class Draft(Protocol):
     accepted tokens come back through `extend` with the target's true features.
     """
 
-    name: str
-    vocab_size: int
-    """Vd, the number of logits a row has."""
-    target_ids: Tensor | None
-    """(Vd,) int64, ascending: the target's id of each draft id. None where they are the same."""
-    feature_layers: tuple[int, int, int] | None
-    """Which of the target's hidden states (transformers' `hidden_states` index: i is the input of
-    layer i) `extend` wants, lowest first. None where the draft reads tokens only."""
+    @property
+    def name(self) -> str:
+        """The draft's name, shown to people."""
+
+    @property
+    def vocab_size(self) -> int:
+        """Vd, the number of logits a row has."""
+
+    @property
+    def target_ids(self) -> Tensor | None:
+        """(Vd,) int64, ascending: the target's id of each draft id. None where they are one."""
+
+    @property
+    def feature_layers(self) -> tuple[int, int, int] | None:
+        """Which of the target's hidden states `extend` wants, lowest first.
+
+        Indices of transformers' `hidden_states`: i is the input of layer i. None where the draft
+        reads tokens only.
+        """
 
     def reset(self, capacity: int, scratch: int) -> None:
         """Forget the sequence; make room for `capacity` true rows and `scratch` tree rows."""
@@ -54,7 +65,7 @@ class Draft(Protocol):
 
 
 def descend(mask: Tensor, parents: Tensor) -> Tensor:
-    """Which scratch rows the next level attends to: its parent's, and itself.
+    """Return which scratch rows the next level attends to: its parent's, and itself.
 
     Args:
         mask: (b', s) bool, the previous level's rows; (1, 0) before the first level.

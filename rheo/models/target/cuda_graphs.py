@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 GraphStep = Callable[..., tuple[Tensor, ...]]
+Kind = tuple[tuple[object, ...], ...]  # shape and dtype of each input
 CALLS = 3  # of one kind before it is captured: a shape of the last rounds only is not worth it
 GRAPH_KINDS = 64  # captured at most
 _WARM_UP = 2  # calls before a capture: libraries set themselves up in the first
@@ -23,7 +24,10 @@ class Graph(Protocol):
     """A captured step; `replay` runs it on the inputs it was captured with."""
 
     def replay(self) -> tuple[Tensor, ...]:
-        """The outputs, in memory that the next replay overwrites."""
+        """Return the outputs, in memory that the next replay overwrites."""
+
+
+Capture = Callable[[GraphStep, tuple[Tensor, ...]], Graph]
 
 
 class CudaGraph:
@@ -64,38 +68,39 @@ class Graphs:
         self,
         step: GraphStep,
         device: torch.device,
-        capture: Callable[[GraphStep, tuple[Tensor, ...]], Graph] | None = None,
+        capture: "Capture | None" = None,
     ) -> None:
         wanted = os.environ.get("RHEO_CUDA_GRAPHS") == "1" and device.type == "cuda"
-        self.capture = capture or (CudaGraph if wanted else None)
+        self.capture: Capture | None = capture or (CudaGraph if wanted else None)
         self.step, self.note = step, ""
         self.clear()
 
     def clear(self) -> None:
         """Forget all graphs: the memory they know of is gone."""
-        self._calls: Counter = Counter()
-        self._graphs: dict[tuple, tuple[Graph, tuple[Tensor, ...]]] = {}
+        self._calls: Counter[Kind] = Counter()
+        self._graphs: dict[Kind, tuple[Graph, tuple[Tensor, ...]]] = {}
 
     def __call__(self, *inputs: Tensor) -> tuple[Tensor, ...]:
-        """What `step` returns, in memory of its own."""
-        if self.capture is None:
+        """Return what `step` returns, in memory of its own."""
+        capture = self.capture
+        if capture is None:
             return self.step(*inputs)
         kind = tuple((*x.shape, x.dtype) for x in inputs)
         if kind not in self._graphs:
             self._calls[kind] += 1
             due = self._calls[kind] >= CALLS and len(self._graphs) < GRAPH_KINDS
-            if not (due and self._add(kind, inputs)):
+            if not (due and self._add(capture, kind, inputs)):
                 return self.step(*inputs)
         graph, buffers = self._graphs[kind]
         for buffer, value in zip(buffers, inputs, strict=True):
             buffer.copy_(value)
         return tuple(output.clone() for output in graph.replay())
 
-    def _add(self, kind: tuple, inputs: tuple[Tensor, ...]) -> bool:
+    def _add(self, capture: Capture, kind: Kind, inputs: tuple[Tensor, ...]) -> bool:
         """Capture one more kind; a failure leaves the plain calls for good."""
         buffers = tuple(x.clone() for x in inputs)
         try:
-            self._graphs[kind] = (self.capture(self.step, buffers), buffers)
+            self._graphs[kind] = (capture(self.step, buffers), buffers)
         except Exception as error:  # whatever a driver, a kernel or a library says
             self.clear()
             self.capture, self.note = None, f"off: {type(error).__name__}"

@@ -49,7 +49,7 @@ class TokenText:
         return text
 
     def _display(self, token: int) -> str:
-        piece = self._tokenizer.convert_ids_to_tokens(token)
+        piece = self._tokenizer.convert_ids_to_tokens([token])[0]
         if piece is None:
             return f"⟨{token}⟩"
         added = self._added.get(token)
@@ -60,7 +60,7 @@ class TokenText:
         return self._bytes(piece).decode("utf-8", "rheo.name_bytes")
 
     def _bytes(self, piece: str) -> bytes:
-        """The bytes that a vocabulary entry stands for."""
+        """Return the bytes that a vocabulary entry stands for."""
         if self._byte_level and all(char in BYTE_OF for char in piece):
             return bytes(BYTE_OF[char] for char in piece)
         if match := BYTE_PIECE.fullmatch(piece):

@@ -84,12 +84,12 @@ class KVCache(Cache):
             self._rows.append((layer[0], layer[1]))
 
     def free(self) -> None:
-        """Lets go of the buffers, and of what is in them."""
+        """Let go of the buffers, and of what is in them."""
         self.capacity = self.length = self.scratch = 0
         self._buffers, self._rows = [], []
 
     def begin(self, rows: int, masked: bool = False) -> int:
-        """Announces a forward pass of `rows` rows after the filled ones.
+        """Announce a forward pass of `rows` rows after the filled ones.
 
         Returns:
             Columns that attention will see: the filled rows and the new ones, rounded up to the
@@ -106,17 +106,17 @@ class KVCache(Cache):
         return self._columns
 
     def places(self) -> Tensor:
-        """The announced pass's rows (rows,) int64: what `write_at` takes."""
+        """Return the announced pass's rows (rows,) int64: what `write_at` takes."""
         return torch.arange(self._start, self._stop, device=self.devices[0])
 
     def write_at(self, slots: Tensor) -> None:
-        """The announced pass writes at these rows, whose numbers only the device knows."""
+        """Let the announced pass write at these rows, whose numbers only the device knows."""
         self._slots = slots
 
     def update(
         self, key_states: Tensor, value_states: Tensor, layer_idx: int, *args, **kwargs
     ) -> tuple[Tensor, Tensor]:
-        """Called by each layer: writes (batch, heads, rows, width), returns views, no copy."""
+        """Write a layer's (batch, heads, rows, width); return views of all columns, no copy."""
         keys, values = self._rows[layer_idx]
         if self._slots is None:
             keys[:, :, self._start : self._stop].copy_(key_states)
@@ -127,24 +127,24 @@ class KVCache(Cache):
         return keys[:, :, : self._columns], values[:, :, : self._columns]
 
     def rows(self, layer: int) -> tuple[Tensor, Tensor]:
-        """Keys and values (batch, heads, length, width) of the committed rows of a layer: views."""
+        """Return views (batch, heads, length, width) of a layer's committed keys and values."""
         keys, values = self._rows[layer]
         return keys[:, :, : self.length], values[:, :, : self.length]
 
     def end(self, rows: int) -> None:
-        """The `rows` rows just written are scratch."""
+        """Count the `rows` rows just written as scratch."""
         self.scratch += rows
 
     def keep(self, rows: int) -> None:
-        """The `rows` rows just written are committed. Scratch must be empty."""
+        """Count the `rows` rows just written as committed. Scratch must be empty."""
         self.length += rows
 
     def drop(self) -> None:
-        """Forgets the scratch rows; the next pass overwrites them."""
+        """Forget the scratch rows; the next pass overwrites them."""
         self.scratch = 0
 
     def commit(self, rows: Tensor) -> None:
-        """Keeps scratch rows `rows` (a,), in that order, behind the committed ones; drops others.
+        """Keep scratch rows `rows` (a,), in that order, behind the committed ones; drop others.
 
         `rows` count from the first scratch row and may live on any device; only its size is read.
 
@@ -180,19 +180,19 @@ class KVCache(Cache):
     # What transformers asks when it builds the mask of an unmasked call.
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
-        """Rows before those of the announced pass: where its causal mask starts."""
+        """Return the rows before those of the announced pass: where its causal mask starts."""
         return self._start
 
     def get_query_offset(self, layer_idx: int = 0) -> int:
-        """The same as `get_seq_length`."""
+        """Return the same as `get_seq_length`."""
         return self._start
 
     def get_mask_sizes(self, query_length: int, layer_idx: int) -> tuple[int, int]:
-        """Columns and their offset in the announced pass."""
+        """Return the columns and their offset in the announced pass."""
         return self._columns, 0
 
     def get_max_length(self, layer_idx: int | None = None) -> int:
-        """Rows there is room for."""
+        """Return how many rows there is room for."""
         return self.capacity
 
     def __len__(self) -> int:

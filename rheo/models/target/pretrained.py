@@ -16,7 +16,7 @@ from transformers import (
 
 from rheo.errors import RheoError
 
-_HEADROOM = 0.85  # of a GPU's free memory may be weights; the rest is cache and activations
+HEADROOM = 0.85  # of a device's free memory may be weights; the rest is cache and activations
 
 
 def load_pretrained(
@@ -26,7 +26,7 @@ def load_pretrained(
     attn: str,
     token: str | None,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """See `Target.load`. Safetensors weights only, and no code of the model's."""
+    """Load a model and its tokenizer as `Target.load` says: safetensors only, no model's code."""
     device = torch.device(device)
     if dtype is None:
         dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
@@ -54,16 +54,18 @@ def load_pretrained(
             f"The target {folder_or_id} could not be loaded ({reason}); recorded runs still play, "
             "and a folder with config.json, a tokenizer and .safetensors weights works offline."
         ) from error
-    return model.to(device) if later else model, tokenizer
+    return model.to(device) if later else model, tokenizer  # type: ignore[arg-type]
 
 
-def _places(config: PreTrainedConfig, dtype: torch.dtype, device: torch.device) -> str | dict:
-    """One device for all weights, or transformers' own spread over all GPUs."""
+def _places(
+    config: PreTrainedConfig, dtype: torch.dtype, device: torch.device
+) -> str | dict[str, torch.device]:
+    """Return one device for all weights, or transformers' own spread over all GPUs."""
     return "auto" if too_large(config, dtype, device) else {"": device}
 
 
 def check_supported(model: PreTrainedModel) -> None:
-    """Refuses by name what a tree mask over one full cache would get wrong.
+    """Refuse by name what a tree mask over one full cache would get wrong.
 
     Raises:
         RheoError: another layout than decoder.layers and decoder.norm, an attention kernel that
@@ -95,7 +97,7 @@ def check_supported(model: PreTrainedModel) -> None:
 
 
 def eos_ids(model: PreTrainedModel) -> frozenset[int]:
-    """All end-of-sequence ids of the generation config and of the config."""
+    """Return all end-of-sequence ids of the generation config and of the config."""
     found: set[int] = set()
     for config in (model.generation_config, model.config.get_text_config()):
         ids = getattr(config, "eos_token_id", None)
@@ -104,17 +106,17 @@ def eos_ids(model: PreTrainedModel) -> frozenset[int]:
 
 
 def execution_device(module: nn.Module) -> torch.device:
-    """Where a module computes: its weights' device, or where accelerate sends them."""
+    """Return where a module computes: its weights' device, or where accelerate sends them."""
     hook = getattr(module, "_hf_hook", None)
     device = getattr(hook, "execution_device", None)
     return torch.device(device) if device is not None else next(module.parameters()).device
 
 
 def too_large(config: PreTrainedConfig, dtype: torch.dtype, device: torch.device) -> bool:
-    """Whether the weights would fill more of this GPU than the cache can spare. False on a CPU."""
+    """Return whether the weights fill more of this GPU than the cache can spare; not on a CPU."""
     if device.type != "cuda":
         return False
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config)
     size = sum(weight.numel() for weight in model.parameters()) * dtype.itemsize
-    return size > _HEADROOM * torch.cuda.mem_get_info(device)[0]
+    return size > HEADROOM * torch.cuda.mem_get_info(device)[0]

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -9,7 +10,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from rheo.errors import RheoError
 from rheo.models.target.cuda_graphs import Graphs
-from rheo.models.target.detokenizer import TokenText
+from rheo.models.target.detokenizer import TextStream, TokenText
 from rheo.models.target.kv_cache import BUCKET, KVCache
 from rheo.models.target.pretrained import (
     check_supported,
@@ -17,6 +18,7 @@ from rheo.models.target.pretrained import (
     execution_device,
     load_pretrained,
 )
+from rheo.models.target.prompt import prompt_ids
 
 _CHUNK = 512  # prompt rows a forward pass takes, so that memory does not grow with the prompt
 
@@ -52,7 +54,7 @@ class Target:
         config = model.config.get_text_config()
         check_supported(model)
         self._decoder = model.get_decoder()
-        self.embeddings: Tensor = model.get_input_embeddings().weight  # (V, d)
+        self.embeddings = cast(Tensor, model.get_input_embeddings().weight)  # (V, d)
         self.vocab_size: int = model.get_output_embeddings().weight.shape[0]
         self.hidden_size: int = config.hidden_size
         self.layers: int = config.num_hidden_layers
@@ -72,7 +74,7 @@ class Target:
         self._captured: dict[int, Tensor] = {}
         self._hooks: list[torch.utils.hooks.RemovableHandle] = []
         self.tap(feature_layers or ())
-        self._text = TokenText(tokenizer) if tokenizer is not None else None
+        self._display: TokenText | None = None
 
     @classmethod
     def load(
@@ -85,7 +87,7 @@ class Target:
         attn: str = "sdpa",
         token: str | None = None,
     ) -> "Target":
-        """Loads a model folder or Hub id; weights from safetensors only, no code of the model's.
+        """Load a model folder or Hub id; weights from safetensors only, no code of the model's.
 
         Args:
             device: where it runs; weights that do not fit one GPU are spread over all of them.
@@ -100,7 +102,7 @@ class Target:
         return cls(model, tokenizer, feature_layers)
 
     def _tap(self, index: int) -> torch.utils.hooks.RemovableHandle:
-        """A pre-hook that keeps hidden state `index`: (1, n, d), the input of that layer."""
+        """Add a pre-hook that keeps hidden state `index`: (1, n, d), the input of that layer."""
         if not 0 <= index <= self.layers:
             raise RheoError(
                 f"Feature layer {index} does not exist: this target has 0 to {self.layers}."
@@ -121,7 +123,7 @@ class Target:
         self._hooks = [self._tap(index) for index in self.feature_layers]
 
     def close(self) -> None:
-        """Takes the taps off the model."""
+        """Take the taps off the model."""
         for hook in self._hooks:
             hook.remove()
         self._hooks = []
@@ -133,7 +135,7 @@ class Target:
 
     @torch.inference_mode()
     def reset(self, capacity: int) -> None:
-        """Forgets everything; room for `capacity` rows, scratch included."""
+        """Forget everything; make room for `capacity` rows, scratch included."""
         before = self.cache.capacity
         self.cache.reserve(capacity)
         if self.cache.capacity != before:
@@ -144,36 +146,37 @@ class Target:
             self.graphs.clear()
 
     def drop(self) -> None:
-        """Forgets the scratch rows."""
+        """Forget the scratch rows."""
         self.cache.drop()
 
     @torch.inference_mode()
     def commit(self, rows: Tensor) -> None:
-        """Keeps scratch rows `rows` (a,), in order, behind the committed ones; drops others."""
+        """Keep scratch rows `rows` (a,), in order, behind the committed ones; drop others."""
         self.cache.commit(rows)
 
     @torch.inference_mode()
     def prefill(self, ids: Tensor, chunk: int = _CHUNK) -> tuple[Tensor, Tensor | None]:
-        """Commits `ids` (P,), P >= 1, behind what is committed.
+        """Commit `ids` (P,), P >= 1, behind what is committed.
 
         Returns:
             The last row's logits (V,), and all rows' features (P, taps * d) or None.
         """
         self.cache.drop()
-        features = []
+        features: list[Tensor] = []
         for part in ids.split(chunk):
             start, rows = self.cache.length, part.numel()
             positions = torch.arange(start, start + rows, device=self.device)
             logits, taken = self._forward(part, positions, None, logits_to_keep=1)
             self.cache.keep(rows)
-            features.append(taken)
-        return logits[-1], torch.cat(features) if self.feature_layers else None
+            if taken is not None:
+                features.append(taken)
+        return logits[-1], torch.cat(features) if features else None
 
     @torch.inference_mode()
     def verify(
         self, tokens: Tensor, positions: Tensor, mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor | None]:
-        """One pass over a tree behind the committed rows; the former scratch is dropped.
+        """Run a tree in one pass behind the committed rows; the former scratch is dropped.
 
         Args:
             tokens: (n,) int64.
@@ -194,7 +197,7 @@ class Target:
 
     @torch.inference_mode()
     def grow(self, tokens: Tensor, positions: Tensor, mask: Tensor) -> Tensor:
-        """Like `verify`, but behind the s scratch rows already there: a tree level by level.
+        """Run rows as `verify` does, but behind the s scratch rows there: a tree level by level.
 
         Args:
             tokens, positions: (n,) int64.
@@ -210,17 +213,19 @@ class Target:
     def _forward(
         self, tokens: Tensor, positions: Tensor, mask: Tensor | None, logits_to_keep: int = 0
     ) -> tuple[Tensor, Tensor | None]:
-        """Logits (n or kept, V) and features; the rows are written behind the filled ones."""
+        """Return logits (n or kept, V) and features; write the rows behind the filled ones."""
         rows = tokens.numel()
         if mask is None and rows > 1 and self.cache.filled:
             mask = torch.ones(rows, rows, dtype=torch.bool, device=self.device).tril()
         # A lone row sees all there is: without a mask it keeps the fast kernels. So does a first
         # chunk, which transformers runs as plain causal attention.
-        masked = mask is not None and not (rows == 1 and not self.cache.scratch)
-        columns = self.cache.begin(rows, masked)
-        spread = self._spread(mask, columns) if masked else None
-        if masked and not logits_to_keep and self.graphs is not None and self.graphs.capture:
-            logits, *features = self.graphs(tokens, positions, spread, self.cache.places())
+        if rows == 1 and not self.cache.scratch:
+            mask = None
+        columns = self.cache.begin(rows, masked=mask is not None)
+        spread = None if mask is None else self._spread(mask, columns)
+        graphs = self.graphs if not logits_to_keep else None
+        if graphs is not None and graphs.capture and spread is not None:
+            logits, *features = graphs(tokens, positions, spread, self.cache.places())
             return logits, features[0] if features else None
         logits = self._call(tokens, positions, spread, logits_to_keep)
         return logits, self._take_features()
@@ -228,7 +233,7 @@ class Target:
     def _tree_step(
         self, tokens: Tensor, positions: Tensor, spread: Tensor, slots: Tensor
     ) -> tuple[Tensor, ...]:
-        """A masked pass for `Graphs`: all that changes from call to call is in a tensor."""
+        """Run a masked pass for `Graphs`: all that changes from call to call is in a tensor."""
         self.cache.write_at(slots)
         logits, features = self._call(tokens, positions, spread), self._take_features()
         return (logits,) if features is None else (logits, features)
@@ -236,7 +241,7 @@ class Target:
     def _call(
         self, tokens: Tensor, positions: Tensor, spread: Tensor | None, logits_to_keep: int = 0
     ) -> Tensor:
-        """The model itself: logits (n or kept, V)."""
+        """Run the model itself; return logits (n or kept, V)."""
         output = self.model(
             input_ids=tokens[None],  # (1, n)
             attention_mask=spread,
@@ -248,7 +253,7 @@ class Target:
         return output.logits[0]
 
     def _spread(self, mask: Tensor, columns: int) -> Tensor:
-        """The tree's mask (n, s + n) over all columns, committed ones seen: (1, 1, n, columns)."""
+        """Spread a mask (n, s + n) over all columns, committed ones seen: (1, 1, n, columns)."""
         n, width = mask.shape
         start = self.cache.length
         seen = torch.zeros(n, columns, dtype=torch.bool, device=self.device)
@@ -260,46 +265,35 @@ class Target:
         return bias.masked_fill_(~seen, torch.finfo(self.dtype).min)[None, None]
 
     def _take_features(self) -> Tensor | None:
-        """Features of this call's rows (n, taps * d), in the order of `feature_layers`."""
+        """Return features of this call's rows (n, taps * d), in the order of `feature_layers`."""
         if not self.feature_layers:
             return None
         parts = [self._captured[index][0].to(self.device) for index in self.feature_layers]
         self._captured.clear()
         return torch.cat(parts, dim=-1)
 
+    def _texts(self) -> PreTrainedTokenizerBase:
+        if self.tokenizer is None:
+            raise RheoError("This target has no tokenizer: it takes and gives token ids only.")
+        return self.tokenizer
+
     def encode(self, prompt: str, raw: bool = False) -> list[int]:
-        """Ids of a prompt: one user turn of the chat template, up to where the answer starts.
-
-        Without a template, or `raw`, the plain text, with the BOS where the tokenizer adds one.
-        Thinking is switched off in templates that know the switch.
-
-        Raises:
-            RheoError: the prompt has no tokens, or is no Unicode text.
-        """
-        try:
-            prompt.encode()
-        except UnicodeEncodeError:
-            raise RheoError("The prompt is not valid Unicode text: type it again.") from None
-        if raw or not self.tokenizer.chat_template:
-            ids = self.tokenizer(prompt)["input_ids"]
-        else:
-            knows = "enable_thinking" in self.tokenizer.get_chat_template()
-            ids = self.tokenizer.apply_chat_template(
-                [{"role": "user", "content": prompt}],
-                add_generation_prompt=True,
-                return_dict=False,
-                **({"enable_thinking": False} if knows else {}),
-            )
-        if not ids:
-            raise RheoError("The prompt is empty: type at least one character.")
-        return list(ids)
+        """Return the ids of a prompt; see `rheo.models.target.prompt.prompt_ids`."""
+        return prompt_ids(self._texts(), prompt, raw)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Text of ids, special tokens left out."""
-        return self.tokenizer.decode(
-            ids, skip_special_tokens=True, clean_up_tokenization_spaces=False
+        """Return the text of ids, special tokens left out."""
+        text = self._texts().decode(
+            list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
+        assert isinstance(text, str)  # a list of texts is what a list of lists gives
+        return text
+
+    def text_stream(self) -> TextStream:
+        """Return an empty text that grows token by token."""
+        return TextStream(self._texts())
 
     def token_text(self, token: int) -> str:
-        """The exact display text of one token; see `rheo.models.target.detokenizer.TokenText`."""
-        return self._text(token)
+        """Return the exact display text of one token; see `TokenText`."""
+        self._display = self._display or TokenText(self._texts())
+        return self._display(token)
