@@ -47,7 +47,7 @@ def run(mode: str, pair: Path) -> dict:
 
 
 @pytest.mark.slow
-def test_a_run_on_a_lent_gpu_is_the_run_at_home(pair):
+def test_a_run_on_a_spaces_gpu_is_the_run_at_home(pair):
     if importlib.util.find_spec("spaces") is None:
         skip_unless_required("spaces", "the package spaces is not installed")
     home, lent_run = run("plain", pair), run("zero", pair)
@@ -85,7 +85,7 @@ def test_elsewhere_the_generator_is_left_as_it_is():
 
 
 class Borrowed:
-    """A `spaces` that lends nothing but calls through, and may refuse."""
+    """A `spaces` that has no GPU but calls through, and may refuse."""
 
     def __init__(self, refusal: str = "") -> None:
         self.refusal = refusal
@@ -124,7 +124,7 @@ def test_a_refused_lease_is_one_sentence(monkeypatch):
         list(decorated(monkeypatch, Borrowed(said), lambda: iter(()))())
 
 
-def test_a_run_ends_itself_before_its_lent_time_is_cut_off(monkeypatch):
+def test_a_run_ends_itself_before_its_gpu_time_is_cut_off(monkeypatch):
     clock = itertools.count(0, 4)  # seconds at each look
     monkeypatch.setattr(zero_gpu, "time", SimpleNamespace(monotonic=lambda: next(clock)))
 

@@ -21,7 +21,7 @@ ASKED = {"T": 1.0, "K": 4, "R": 12, "depth": 3, "S": 20, "max_new_tokens": 24, "
 leases: list[dict] = []
 
 
-def pack_and_lend(engine, packed: Path) -> None:
+def pack_and_emulate(engine, packed: Path) -> None:
     """What `spaces` does at launch, and the parts of its worker that need a GPU."""
     import torch
     from spaces.zero import torch as emulation
@@ -116,7 +116,7 @@ def main(mode: str, folder: Path) -> None:
         "agreement": loading.engine.loaded.agreement,
     }
     if mode == "zero":
-        pack_and_lend(loading.engine, folder / "packed")
+        pack_and_emulate(loading.engine, folder / "packed")
     params = DecodeParams(**ASKED)
     found["first"], found["second"] = run(live_run, params), run(live_run, params)
     found["refused"] = run(live_run, params, "the end " * 5000)
