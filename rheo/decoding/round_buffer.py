@@ -16,9 +16,9 @@ _RECORDED = 1024  # tokens of a support that a trace stores
 OUTSIDE = 20  # most probable tokens outside it
 OCTAVES = 64  # of the rest, by p; the last one has all that is smaller
 
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
 DraftKind = Literal["deterministic", "probe", "filler"]
 
 
@@ -32,51 +32,51 @@ class RoundBuffer:
     """
 
     # the pruned tree, by row
-    candidate: Ints  # (R + 1,) index of the candidate, -1 for the root
-    token: Ints  # (R + 1,)
-    parent: Ints  # (R + 1,) row; the root's is 0
-    depth: Ints  # (R + 1,)
-    expansion: Ints  # (R + 1,) which of the E it is, -1 where it was not expanded
-    p: Floats  # (R + 1,) the target's probability of the token at its parent, 1 for the root
-    accept: Floats  # (R + 1,) probability that a walk at the parent goes on to it, 1 for the root
-    expected_accepted: Floats  # () given the drawn tree
+    candidate: IntArray  # (R + 1,) index of the candidate, -1 for the root
+    token: IntArray  # (R + 1,)
+    parent: IntArray  # (R + 1,) row; the root's is 0
+    depth: IntArray  # (R + 1,)
+    expansion: IntArray  # (R + 1,) which of the E it is, -1 where it was not expanded
+    p: FloatArray  # (R + 1,) the target's probability of the token at its parent, 1 for the root
+    accept: FloatArray  # (R + 1,) probability that a walk goes on to it from its parent, or 1
+    expected_accepted: FloatArray  # () given the drawn tree
 
     # the candidate tree
-    kind: Ints  # (E, K) an index of KINDS
-    candidate_token: Ints  # (E, K)
-    log_proxy: Floats  # (E, K)
-    score: Floats  # (E, K) sum of log proxies along the path
-    true: Floats  # (E, K) the draft probability that verification uses
-    coverage: Floats  # (E,)
-    log_z: Floats  # (E,)
+    kind: IntArray  # (E, K) an index of KINDS
+    candidate_token: IntArray  # (E, K)
+    log_proxy: FloatArray  # (E, K)
+    score: FloatArray  # (E, K) sum of log proxies along the path
+    true: FloatArray  # (E, K) the draft probability that verification uses
+    coverage: FloatArray  # (E,)
+    log_z: FloatArray  # (E,)
 
     # the walk, by visited node
-    visited: Ints  # (n,) row
-    live: Bools  # (n,) False where the walk had ended before
-    slot: Ints  # (n,) of the child gone on to, K for none
-    share: Floats  # (n,) u2 rescaled to the residual it draws from
-    total: Floats  # (n,) sum of p: 1 but for rounding
-    residual_mass: Floats  # (n,) of the last residual before it is normalised
-    first_mass: Floats  # (n, K) p of the children tested before the probes, else 0
-    ratio: Floats  # (n, J) min(1, r / q-tilde) of each probe
-    tested: Floats  # (n, J) each probe's mass r when it was tested, normalised
-    child_residual: Floats  # (n, K) the last residual's mass on each child
-    rank: Ints  # (n, K) each child's place in the node's order
-    support_ids: Ints  # (n, s)
-    support_p: Floats  # (n, s)
-    support_log_q: Floats  # (n, s)
-    q_tilde: Floats  # (n, J, s) what each probe was drawn from
-    outside_ids: Ints  # (n, OUTSIDE)
-    outside_p: Floats  # (n, OUTSIDE)
-    rest: Floats  # (n,) p of everything else
-    rest_counts: Ints  # (n, OCTAVES) tokens of the rest by octave of p
-    rest_masses: Floats  # (n, OCTAVES)
+    visited: IntArray  # (n,) row
+    live: BoolArray  # (n,) False where the walk had ended before
+    slot: IntArray  # (n,) of the child gone on to, K for none
+    share: FloatArray  # (n,) u2 rescaled to the residual it draws from
+    total: FloatArray  # (n,) sum of p: 1 but for rounding
+    residual_mass: FloatArray  # (n,) of the last residual before it is normalised
+    first_mass: FloatArray  # (n, K) p of the children tested before the probes, else 0
+    ratio: FloatArray  # (n, J) min(1, r / q-tilde) of each probe
+    tested: FloatArray  # (n, J) each probe's mass r when it was tested, normalised
+    child_residual: FloatArray  # (n, K) the last residual's mass on each child
+    rank: IntArray  # (n, K) each child's place in the node's order
+    support_ids: IntArray  # (n, s)
+    support_p: FloatArray  # (n, s)
+    support_log_q: FloatArray  # (n, s)
+    q_tilde: FloatArray  # (n, J, s) what each probe was drawn from
+    outside_ids: IntArray  # (n, OUTSIDE)
+    outside_p: FloatArray  # (n, OUTSIDE)
+    rest: FloatArray  # (n,) p of everything else
+    rest_counts: IntArray  # (n, OCTAVES) tokens of the rest by octave of p
+    rest_masses: FloatArray  # (n, OCTAVES)
 
     # where the walk stopped
-    stop_row: Ints  # ()
-    emitted_token: Ints  # ()
-    emitted_low: Floats  # () its interval, in shares of the residual's mass
-    emitted_high: Floats  # ()
+    stop_row: IntArray  # ()
+    emitted_token: IntArray  # ()
+    emitted_low: FloatArray  # () its interval, in shares of the residual's mass
+    emitted_high: FloatArray  # ()
 
     support_size: int  # S
     deterministic_first: bool  # whether the rule tests deterministic children before the probes

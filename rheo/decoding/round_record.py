@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from rheo.algorithm.uniforms import Block
-from rheo.decoding.round_buffer import Floats, RoundBuffer
+from rheo.decoding.round_buffer import FloatArray, RoundBuffer
 from rheo.decoding.verdict_steps import steps_of
 from rheo.trace.schema import Emission, Ghost, Milliseconds, Node, Round, Step, Uniforms, Visit
 
@@ -75,7 +75,7 @@ def _nodes(buffer: RoundBuffer) -> tuple[Node, ...]:
 
 
 def _ghosts(
-    buffer: RoundBuffer, expansion: int, kept: set[int], proxies: Floats
+    buffer: RoundBuffer, expansion: int, kept: set[int], proxies: FloatArray
 ) -> tuple[Ghost, ...]:
     """Return the pruned children of an expanded node, none where all were pruned."""
     K = buffer.kind.shape[-1]

@@ -5,7 +5,7 @@ Only what was decided on the device is written down; nothing is drawn or decided
 
 from rheo.algorithm.expansion import DETERMINISTIC, PROBE
 from rheo.algorithm.uniforms import Block
-from rheo.decoding.round_buffer import Floats, RoundBuffer
+from rheo.decoding.round_buffer import FloatArray, RoundBuffer
 from rheo.trace.schema import Step, Verdict
 
 
@@ -30,7 +30,7 @@ class _Visit:
         self.taken = int(buffer.slot[visit])
         row = int(buffer.visited[visit])
         expansion = max(int(buffer.expansion[row]), 0)  # a leaf has no children to look up there
-        self.true: Floats = buffer.true[expansion]
+        self.true: FloatArray = buffer.true[expansion]
         K = buffer.kind.shape[-1]
         children = (buffer.parent[1:] == row).nonzero()[0] + 1
         rows = {int(buffer.candidate[r]) % K: int(r) for r in children}
@@ -57,7 +57,7 @@ class _Visit:
         return self._intervals(self._later, self.buffer.child_residual[at], mass, self.share)
 
     def _intervals(
-        self, slots: list[int], masses: Floats, total: float, share: float
+        self, slots: list[int], masses: FloatArray, total: float, share: float
     ) -> list[Step]:
         """Return point masses in slot order, up to the child in whose interval `share` falls."""
         steps, low = [], 0.0

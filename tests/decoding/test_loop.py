@@ -111,7 +111,8 @@ def test_cache_holds_committed_tokens_and_equals_a_recompute_over_200_rounds(mod
     logits, _ = d.target.verify(torch.tensor(tokens[-1:]), torch.tensor([len(tokens) - 1]))
     with torch.inference_mode():
         whole = models[0](torch.tensor([tokens])).logits[0, -1]
-    assert float((logits[0] - whole).abs().max()) < 2e-4
+    # float32 over 8 layers; relative, for the size of the logits is the model's
+    assert float((logits[0] - whole).abs().max()) < 4e-5 * float(whole.abs().max())
 
 
 def test_closing_stops_at_once_and_keeps_what_there_is(models) -> None:

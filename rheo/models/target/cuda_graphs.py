@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 GraphStep = Callable[..., tuple[Tensor, ...]]
-Kind = tuple[tuple[object, ...], ...]  # shape and dtype of each input
+_Kind = tuple[tuple[object, ...], ...]  # shape and dtype of each input
 CALLS = 3  # of one kind before it is captured: a shape of the last rounds only is not worth it
 GRAPH_KINDS = 64  # captured at most
 _WARM_UP = 2  # calls before a capture: libraries set themselves up in the first
@@ -77,8 +77,8 @@ class Graphs:
 
     def clear(self) -> None:
         """Forget all graphs: the memory they know of is gone."""
-        self._calls: Counter[Kind] = Counter()
-        self._graphs: dict[Kind, tuple[Graph, tuple[Tensor, ...]]] = {}
+        self._calls: Counter[_Kind] = Counter()
+        self._graphs: dict[_Kind, tuple[Graph, tuple[Tensor, ...]]] = {}
 
     def __call__(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         """Return what `step` returns, in memory of its own."""
@@ -96,7 +96,7 @@ class Graphs:
             buffer.copy_(value)
         return tuple(output.clone() for output in graph.replay())
 
-    def _add(self, capture: Capture, kind: Kind, inputs: tuple[Tensor, ...]) -> bool:
+    def _add(self, capture: Capture, kind: _Kind, inputs: tuple[Tensor, ...]) -> bool:
         """Capture one more kind; a failure leaves the plain calls for good."""
         buffers = tuple(x.clone() for x in inputs)
         try:

@@ -8,7 +8,11 @@ from rheo.errors import RheoError
 from rheo.models.target.target import Target
 from tests.tiny import EOS, FAMILIES, LAYERS, VOCAB, tiny_model
 
-TOLERANCE = 2e-4  # float32; a mistake must exceed it 100-fold
+# float32, as a share of the largest value compared (logits of about 5, features of about 50): a
+# rounding of 1e-7 an operation grows through 8 layers of wide weights to some 5e-6, on another
+# processor to another value. A mistake must exceed it 100-fold.
+TOLERANCE = 4e-5
+MISTAKE = 100 * TOLERANCE
 KERNELS = [("sdpa", "bool"), ("sdpa", "additive"), ("eager", "additive")]
 TAPS = [2, 4, LAYERS]
 
@@ -47,10 +51,16 @@ def sequential(target: Target, ids: Tensor) -> Tensor:
     return target.model(input_ids=ids[None], use_cache=False).logits[0, -1]
 
 
+def off(found: Tensor, expected: Tensor) -> float:
+    """The largest difference, as a share of the largest value expected."""
+    return float((found - expected).abs().max() / expected.abs().max())
+
+
 def tree_errors(target: Target, logits: Tensor, prompt: Tensor, tokens: Tensor, paths) -> Tensor:
-    """Largest logit difference at each node (n,)."""
-    expected = [sequential(target, torch.cat([prompt, tokens[path]])) for path in paths]
-    return (logits - torch.stack(expected)).abs().amax(-1)
+    """Largest logit difference at each node (n,), as a share of the largest logit."""
+    rows = [sequential(target, torch.cat([prompt, tokens[path]])) for path in paths]
+    expected = torch.stack(rows)  # (n, V)
+    return (logits - expected).abs().amax(-1) / expected.abs().max()
 
 
 def prepared(target: Target, seed: int, nodes: int = 12, prompt_rows: int = 9):
@@ -86,10 +96,10 @@ def test_one_wrong_mask_bit_or_position_shows(family, attn, kind):
         wrong = mask.clone()
         wrong[row, column] ^= True
         logits, _ = target.verify(tokens, positions, wrong)
-        assert tree_errors(target, logits, prompt, tokens, paths)[row] > 100 * TOLERANCE
+        assert tree_errors(target, logits, prompt, tokens, paths)[row] > MISTAKE
     positions[node] += 1
     logits, _ = target.verify(tokens, positions, mask)
-    assert tree_errors(target, logits, prompt, tokens, paths)[node] > 100 * TOLERANCE
+    assert tree_errors(target, logits, prompt, tokens, paths)[node] > MISTAKE
 
 
 def test_eager_never_gets_a_bool_mask():
@@ -115,13 +125,12 @@ def test_two_hundred_rounds_against_a_full_recompute(attn, bucket):
         target.commit(torch.tensor(path))
         assert target.length == len(text)
         if step % 10 == 9 or step == 199:
-            difference = (logits[path[-1]] - sequential(target, text)).abs().max()
-            assert difference <= TOLERANCE
+            assert off(logits[path[-1]], sequential(target, text)) <= TOLERANCE
     with torch.no_grad():
         fresh = target.model(input_ids=text[None], use_cache=True).cache
     for layer in range(LAYERS):
         ours, theirs = target.cache.rows(layer)[0], fresh.layers[layer].keys
-        assert (ours - theirs).abs().max() <= TOLERANCE
+        assert off(ours, theirs) <= TOLERANCE
 
 
 def test_commit_of_a_wrong_row_shows():
@@ -134,7 +143,7 @@ def test_commit_of_a_wrong_row_shows():
     follow = random_ids(1, coin(2))
     logits, _ = target.verify(follow, torch.tensor([target.length]))
     expected = sequential(target, torch.cat([prompt, tokens[path], follow]))
-    assert (logits[0] - expected).abs().max() > 100 * TOLERANCE
+    assert off(logits[0], expected) > MISTAKE
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -151,15 +160,15 @@ def test_features_are_the_hidden_states(family):
     target = Target(model, None, feature_layers=TAPS)
     target.reset(64)
     _, features = target.prefill(prompt[:8], chunk=3)
-    assert (features - expected[:8]).abs().max() <= TOLERANCE
+    assert off(features, expected[:8]) <= TOLERANCE
     _, features = target.verify(prompt[8:], torch.arange(8, 20))
     assert features.shape == (12, 3 * target.hidden_size)
-    assert (features - expected[8:]).abs().max() <= TOLERANCE
+    assert off(features, expected[8:]) <= TOLERANCE
     for wrong in ([3, 4, LAYERS], [2, 4, LAYERS - 1], [4, 2, LAYERS]):
         target.close()
         target = Target(model, None, feature_layers=wrong)
         target.reset(64)
-        assert (target.prefill(prompt)[1] - expected).abs().max() > 100 * TOLERANCE
+        assert off(target.prefill(prompt)[1], expected) > MISTAKE
 
 
 def test_close_takes_the_taps_off():
@@ -178,18 +187,53 @@ def test_prefill_in_chunks_and_in_turns_is_one_prefill(attn):
     ids = random_ids(50, coin(4))
     target.reset(64)
     whole, features = target.prefill(ids)
-    assert (whole - sequential(target, ids)).abs().max() <= TOLERANCE
+    assert off(whole, sequential(target, ids)) <= TOLERANCE
     for chunk in (1, 7, 49):
         target.reset(64)
         logits, part = target.prefill(ids, chunk=chunk)
         assert target.length == 50
-        assert (logits - whole).abs().max() <= TOLERANCE
-        assert (part - features).abs().max() <= TOLERANCE
+        assert off(logits, whole) <= TOLERANCE
+        assert off(part, features) <= TOLERANCE
     target.reset(64)
     target.prefill(ids[:20])
     target.verify(ids[:3], torch.arange(20, 23))  # scratch that the next prefill must not see
     logits, _ = target.prefill(ids[20:])
-    assert (logits - whole).abs().max() <= TOLERANCE
+    assert off(logits, whole) <= TOLERANCE
+
+
+@pytest.mark.parametrize("attn", ["sdpa", "eager"])
+@torch.inference_mode()
+def test_a_prefill_that_loses_a_row_shows(attn, monkeypatch):
+    """A second chunk that does not see the first row, or sees another's values in its place."""
+    target = Target(tiny_model(attn=attn), None, feature_layers=TAPS)
+    ids = random_ids(50, coin(4))
+    target.reset(64)
+    whole, features = target.prefill(ids)
+
+    def second_chunk() -> tuple[float, float]:
+        logits, part = target.prefill(ids[20:])
+        return off(logits, whole), off(part, features[20:])
+
+    target.reset(64)
+    target.prefill(ids[:20])
+    assert max(second_chunk()) <= TOLERANCE
+    target.reset(64)
+    target.prefill(ids[:20])
+    for layer in range(LAYERS):
+        keys, values = target.cache.rows(layer)
+        keys[:, :, 0], values[:, :, 0] = keys[:, :, 1], values[:, :, 1]
+    assert min(second_chunk()) > MISTAKE
+    spread = target._spread
+
+    def blind(mask: Tensor, columns: int) -> Tensor:
+        seen = spread(mask, columns)
+        seen[..., 0] = torch.finfo(seen.dtype).min
+        return seen
+
+    monkeypatch.setattr(target, "_spread", blind)
+    target.reset(64)
+    target.prefill(ids[:20])
+    assert min(second_chunk()) > MISTAKE
 
 
 @pytest.mark.parametrize(("attn", "kind"), KERNELS)
@@ -209,13 +253,13 @@ def test_grow_level_by_level_is_verify(attn, kind, bucket):
         grown.append(target.grow(tokens[rows], positions[rows], mask[rows, :stop]))
         start = stop
     assert len(grown) >= 3
-    assert (torch.cat(grown) - expected).abs().max() <= TOLERANCE
+    assert off(torch.cat(grown), expected) <= TOLERANCE
     path = max(paths, key=len)
     target.commit(torch.tensor(path))
     follow = random_ids(1, coin(2))
     logits, _ = target.verify(follow, torch.tensor([target.length]))
     text = torch.cat([prompt, tokens[path], follow])
-    assert (logits[0] - sequential(target, text)).abs().max() <= TOLERANCE
+    assert off(logits[0], sequential(target, text)) <= TOLERANCE
 
 
 def test_grow_of_one_row_masks_its_siblings():
@@ -313,4 +357,4 @@ def test_too_little_room_is_an_error_and_changes_nothing():
         target.verify(tokens, torch.arange(9, 13))
     logits, _ = target.verify(tokens[:3], torch.arange(9, 12))
     expected = sequential(target, torch.cat([prompt, tokens[:3]]))
-    assert (logits[-1] - expected).abs().max() <= TOLERANCE
+    assert off(logits[-1], expected) <= TOLERANCE
