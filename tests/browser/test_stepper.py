@@ -6,6 +6,7 @@ from rheo.trace import io
 from tests.browser.viewer import MARKS, PATIENCE, VIEW, at_round, same_tree, state, stay_inside
 from visual.browser import messages
 from visual.round import steps
+from visual.tree import figure
 from visual.words import labels, sentences
 
 pytestmark = pytest.mark.browser
@@ -55,7 +56,7 @@ def longest(run):
 
 def without_ring(run, round):
     """Traces of the tree in the order of the page; the host draws the ring itself."""
-    return [t for t in messages.tree.drawing(run, round)["data"] if t["name"] != "chosen"]
+    return [t for t in figure.drawing(run, round)["data"] if t["name"] != "chosen"]
 
 
 def stands(trace, at):
