@@ -16,7 +16,7 @@ from rheo.models.target.target import Target
 from rheo.params import DecodeParams
 from rheo.trace.schema import Round, Run, Visit
 from tests.decoding.tiny_runs import PROMPT, new_tokens, run_of
-from tests.tiny import tiny_model
+from tests.tiny import byte_level_tokenizer, tiny_model
 from tests.visual import by_hand, sample
 from visual.round import residual, round_table, steps
 from visual.words.sentences import number
@@ -47,8 +47,8 @@ def beyond_the_record() -> Run:
 def full_support() -> Run:
     """A real run: the draft's support is its 3,000 tokens, of which a trace records 1,024."""
     target, draft = (tiny_model(seed=seed, vocab=3000, num_hidden_layers=2) for seed in (1, 2))
-    served = Target(target, None)
-    served.decode, served.eos_ids = lambda ids: "x" * len(ids), frozenset()
+    served = Target(target, byte_level_tokenizer())
+    served.eos_ids = frozenset()
     params = DecodeParams(K=4, R=12, depth=2, T=2.0, S=None, max_new_tokens=40)
     decoding = Decoding(served, LMDraft(Target(draft, None), 3000), params, PROMPT)
     new_tokens(decoding)
