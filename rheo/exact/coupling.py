@@ -79,6 +79,6 @@ class OneNode:
             )
             for name, c in data["couplings"].items()
         }
-        rows = {name: tuple(data[name]) for name in ("p", "q", "q_tilde", "order")}
+        rows: dict[str, Any] = {name: tuple(data[name]) for name in ("p", "q", "q_tilde", "order")}
         rest = {name: data[name] for name in ("m", "K", "T", "optimum")}
         return cls(**rows, **rest, couplings=couplings)

@@ -25,7 +25,7 @@ from rheo.errors import RheoError
 from rheo.exact.coupling import Coupling, OneNode, Split
 from rheo.exact.forced_draws import force
 from rheo.params import DecodeParams
-from rheo.trace.schema import Emission, Milliseconds, Run
+from rheo.trace.schema import Emission, Milliseconds, Origin, Run
 
 RULES = ("topk", "rheo-rrsw", "rheo")
 ROOT_NAME = "…"  # of the text before the node, whatever it was
@@ -137,7 +137,7 @@ def _coupling(p: Tensor, log_q: Tensor, params: DecodeParams, row: Strategy) -> 
         probes=tuple(probes[b] if has_probe[b] else None for b in live),
         plan=tuple(tuple(plan[b].tolist()) for b in live),
         kinds=tuple(tuple(KINDS[k] if k >= 0 else "" for k in kinds[b]) for b in live),
-        split=Split(*by_kind.tolist(), missed=1 - float(by_kind.sum())),
+        split=Split(*by_kind.tolist(), *(1 - by_kind.sum(0, keepdim=True)).tolist()),
     )
 
 
@@ -210,10 +210,12 @@ def _recorded(
 ) -> Run:
     """Return the run of one round whose only visit is the root's; no clock ran and no model did."""
     timeless = Milliseconds(0.0, 0.0, 0.0, 0.0)
-    at = {"index": 0, "position": 0, "counted": 1, "ms": timeless}
-    drawn = round_of(buffer, block, **at, emitted=(), accepted=0)
+    drawn = round_of(
+        buffer, block, index=0, position=0, emitted=(), accepted=0, counted=1, ms=timeless
+    )
     last = drawn.visits[0].steps[-1]
-    origin = "residual" if last.child is None else drawn.nodes[last.child].kind
+    kind = "root" if last.child is None else drawn.nodes[last.child].kind
+    origin: Origin = "residual" if kind == "root" else kind  # no walk goes on to the root
     emitted = (Emission(last.token, origin, last.child),)
     drawn = replace(drawn, emitted=emitted, accepted=int(last.child is not None))
     return Run(
