@@ -133,11 +133,12 @@ def _coupling(p: Tensor, log_q: Tensor, params: DecodeParams, row: Strategy) -> 
     has_probe = (children.kind == PROBE).any(-1).tolist()
     probes = token[:, min(policy.m, params.K - 1)].tolist()
     live = [b for b in range(B) if float(weight[b]) > 0]
+    deterministic, probe, filler = by_kind.tolist()
     return Coupling(
         probes=tuple(probes[b] if has_probe[b] else None for b in live),
         plan=tuple(tuple(plan[b].tolist()) for b in live),
         kinds=tuple(tuple(KINDS[k] if k >= 0 else "" for k in kinds[b]) for b in live),
-        split=Split(*by_kind.tolist(), *(1 - by_kind.sum(0, keepdim=True)).tolist()),
+        split=Split(deterministic, probe, filler, missed=1 - float(by_kind.sum())),
     )
 
 
