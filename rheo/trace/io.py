@@ -31,7 +31,7 @@ _FULL = ("mass", "low", "high", "share")  # fields that keep 17 significant digi
 
 
 def to_json(record: Any) -> Any:
-    """A record as JSON values, numbers cut to the digits they keep."""
+    """Return a record as JSON values, numbers cut to the digits they keep."""
     if is_dataclass(record):
         out = {}
         for f in fields(record):
@@ -59,7 +59,7 @@ def save(run: Run, path: Path | str) -> None:
 
 
 def dumps(run: Run, packed: bool) -> bytes:
-    """What `save` writes."""
+    """Return the bytes that `save` writes."""
     blob = json.dumps(to_json(run), separators=(",", ":"), allow_nan=False).encode()
     return gzip.compress(blob, mtime=0) if packed else blob
 
@@ -78,7 +78,7 @@ def load(path: Path | str) -> Run:
 
 
 def loads(blob: bytes, most: int = MAX_BYTES) -> Run:
-    """`load` from bytes, packed or not; `most` of them unpacked."""
+    """Read a trace from bytes, packed or not; `most` of them unpacked."""
     text = _unpacked(blob, most)
     try:
         head = json.loads(text, parse_constant=_no_constant, object_hook=_large_objects())

@@ -20,19 +20,19 @@ Origin = Literal["prefill", "deterministic", "probe", "filler", "residual", "bon
 Verdict = Literal["accept", "reject", "emit"]
 Stop = Literal["eos", "stop string", "length", "context", "closed"]
 
-Whole = Annotated[int, Field(gt=-(2**63), lt=2**63)]
-Absent = Annotated[float | None, Field(default=None)]  # a file goes without what is None
-Ints = Annotated[tuple[Whole, ...], FailFast()]
-Floats = Annotated[tuple[float, ...], FailFast()]
-Rows = Annotated[tuple[Floats, ...], FailFast()]
+_Whole = Annotated[int, Field(gt=-(2**63), lt=2**63)]
+_Absent = Annotated[float | None, Field(default=None)]  # a file goes without what is None
+_Ints = Annotated[tuple[_Whole, ...], FailFast()]
+_Floats = Annotated[tuple[float, ...], FailFast()]
+_Rows = Annotated[tuple[_Floats, ...], FailFast()]
 
 
 @dataclass(frozen=True, slots=True)
 class Ghost:
     """A child that pruning dropped, its parent and a sibling being kept."""
 
-    slot: Whole
-    token: Whole
+    slot: _Whole
+    token: _Whole
     proxy: float
 
 
@@ -45,15 +45,15 @@ class Node:
     """
 
     kind: Kind
-    token: Whole
-    parent: Whole  # index into Round.nodes; -1 for the root
-    slot: Whole  # child slot at the parent, 0-based; -1 for the root
-    depth: Whole
+    token: _Whole
+    parent: _Whole  # index into Round.nodes; -1 for the root
+    slot: _Whole  # child slot at the parent, 0-based; -1 for the root
+    depth: _Whole
     proxy: float  # what growth and pruning saw; 1 for the root
     true: float  # draft probability that verification uses: q-tilde for a probe, else 1
     score: float  # sum of log proxies along the path, nats; -1e9 for a token the draft rules out
-    p: Absent  # the target's probability of this token at the parent
-    accept: Absent
+    p: _Absent  # the target's probability of this token at the parent
+    accept: _Absent
     expanded: bool
     z: float | None = None  # of an expanded node: its tail's mass
     coverage: float | None = None  # of an expanded node: q's mass on the support
@@ -70,14 +70,12 @@ class Step:
     """
 
     rule: Literal["probe", "sibling", "emit"]
-    token: Whole
+    token: _Whole
     verdict: Verdict
     uniform: float  # u1 for a probe, else u2
-    share: (
-        float  # u2 rescaled to the residual drawn from; equals the uniform unless a head was missed
-    )
+    share: float  # u2, rescaled where children that are tested first were missed
     p: float  # of this token in the residual before the step, normalised
-    child: Whole | None = None  # index into Round.nodes
+    child: _Whole | None = None  # index into Round.nodes
     q_tilde: float | None = None
     ratio: float | None = None
     low: float | None = None
@@ -92,28 +90,28 @@ class Visit:
     `recorded` < `support_size` only where the support is larger than what a trace stores.
     """
 
-    node: Whole
-    ids: Ints
-    p: Floats
-    q: Floats
-    q_tilde: Rows  # one per probe slot
-    support_size: Whole
-    outside_ids: Ints  # the most probable tokens outside the recorded support
-    outside_p: Floats
+    node: _Whole
+    ids: _Ints
+    p: _Floats
+    q: _Floats
+    q_tilde: _Rows  # one per probe slot
+    support_size: _Whole
+    outside_ids: _Ints  # the most probable tokens outside the recorded support
+    outside_p: _Floats
     rest: float  # the target's mass on everything else
     mass: float  # of the last residual before it is normalised
     steps: Annotated[tuple[Step, ...], FailFast()]
-    rest_counts: Ints = ()  # tokens of the rest by octave: p in [2^-(k+1), 2^-k)
-    rest_masses: Floats = ()  # and their mass
+    rest_counts: _Ints = ()  # tokens of the rest by octave: p in [2^-(k+1), 2^-k)
+    rest_masses: _Floats = ()  # and their mass
 
 
 @dataclass(frozen=True, slots=True)
 class Emission:
     """One emitted token and where it came from."""
 
-    token: Whole
+    token: _Whole
     origin: Origin
-    node: Whole | None = None  # index into Round.nodes, for an accepted draft token
+    node: _Whole | None = None  # index into Round.nodes, for an accepted draft token
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +132,9 @@ class Milliseconds:
 class Uniforms:
     """The round's block: u1 and u2 by step, and one per probe drawn, in the order of expansion."""
 
-    u1: Rows
-    u2: Floats
-    probes: Rows
+    u1: _Rows
+    u2: _Floats
+    probes: _Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,17 +145,17 @@ class Round:
     so it may be shorter than `accepted` + 1.
     """
 
-    index: Whole
-    root: Whole  # token
-    position: Whole  # of the root in the sequence, prompt included
+    index: _Whole
+    root: _Whole  # token
+    position: _Whole  # of the root in the sequence, prompt included
     nodes: Annotated[tuple[Node, ...], FailFast()]
     visits: Annotated[tuple[Visit, ...], FailFast()]
     emitted: Annotated[tuple[Emission, ...], FailFast()]
-    accepted: Whole
+    accepted: _Whole
     expected_accepted: float
     ms: Milliseconds
     uniforms: Uniforms
-    counted: Whole  # tokens that count for tau: accepted + 1, or up to an accepted EOS
+    counted: _Whole  # tokens that count for tau: accepted + 1, or up to an accepted EOS
 
     @property
     def levels(self) -> int:
@@ -211,36 +209,36 @@ class Run:
     versions: dict[str, str]
     params: dict[str, Any]
     prompt: str
-    prompt_token_ids: Ints
+    prompt_token_ids: _Ints
     first: Emission  # sampled at prefill; not counted in tau
     rounds: Annotated[tuple[Round, ...], FailFast()]
     stop: Stop
     text: str
-    tokens: dict[Whole, str]  # how to show each id that occurs: never stripped
+    tokens: dict[_Whole, str]  # how to show each id that occurs: never stripped
     note: str = ""
     schema: str = field(default=SCHEMA)
-    version: Whole = field(default=VERSION)
+    version: _Whole = field(default=VERSION)
 
     __pydantic_config__ = READING  # of the records inside it too
 
     def emissions(self) -> list[Emission]:
-        """All new tokens, the prefill's first."""
+        """Return all new tokens, the prefill's first."""
         return [self.first, *(e for r in self.rounds for e in r.emitted)]
 
     @property
     def tau(self) -> float | None:
-        """Tokens emitted by rounds / rounds; None before the first round."""
+        """Return tokens emitted by rounds / rounds; None before the first round."""
         return sum(r.counted for r in self.rounds) / len(self.rounds) if self.rounds else None
 
     @property
     def expected_accepted(self) -> float | None:
-        """Mean over rounds of the expected accepted tokens given the drawn tree."""
+        """Return the mean over rounds of the expected accepted tokens given the drawn tree."""
         if not self.rounds:
             return None
         return math.fsum(r.expected_accepted for r in self.rounds) / len(self.rounds)
 
     def accepted_by_kind(self) -> dict[str, int]:
-        """Emitted draft tokens by kind."""
+        """Return the emitted draft tokens by kind."""
         count = {"deterministic": 0, "probe": 0, "filler": 0}
         for emission in self.emissions():
             if emission.origin in count:

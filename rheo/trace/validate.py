@@ -19,7 +19,7 @@ _OCTAVES = 64
 
 
 def check(run: Run) -> None:
-    """Raises RheoError with the place of what cannot be."""
+    """Raise RheoError with the place of what cannot be."""
     DecodeParams.from_dict(run.params)
     tokens = (*run.prompt_token_ids, run.first.token, *run.tokens)
     _all(map(_token, tokens), "its tokens")
@@ -40,7 +40,7 @@ def _token(token: int) -> bool:
 
 
 def _share(*values: float | None) -> bool:
-    """Whether all are probabilities."""
+    """Return whether all are probabilities."""
     return all(x is not None and 0 <= x <= ONE for x in values)
 
 
@@ -57,7 +57,7 @@ def _uniforms(r: Round) -> Iterable[bool]:
 
 
 def _check_tree(r: Round, where: str) -> None:
-    """Parents come before children, each child with a slot of its own."""
+    """Refuse a round whose parents do not come first, or whose children share a slot."""
     if not r.nodes or r.nodes[0].parent != -1 or r.nodes[0].kind != "root":
         raise RheoError(f"The trace is broken: {where} does not begin with its root.")
     for i, node in enumerate(r.nodes[1:], start=1):
@@ -84,9 +84,9 @@ def _drafted(node: Node) -> Iterable[bool]:
 
 
 def _check_walk(r: Round, where: str) -> None:
-    """From the root along accepted children to the token that is emitted.
+    """Refuse a walk that does not go from the root along accepted children to the emitted token.
 
-    A round of one node ends there, at an accepted child too.
+    A round of one node may end at an accepted child too.
     """
     meant = [s.child for v in r.visits for s in v.steps if s.child is not None]
     meant += [e.node for e in r.emitted if e.node is not None]
@@ -103,7 +103,7 @@ def _check_walk(r: Round, where: str) -> None:
 
 
 def _one_node(r: Round) -> bool:
-    """Whether the walk may end at an accepted child: a draw at one node alone, and nothing else."""
+    """Return whether the walk may end at an accepted child: it is a draw at one node alone."""
     alone = len(r.visits) == 1 and all(node.depth <= 1 for node in r.nodes)
     return alone and [e.node for e in r.emitted] == [r.visits[0].steps[-1].child]
 
@@ -132,14 +132,14 @@ def _check_visit(r: Round, visit: Visit, where: str) -> None:
 
 
 def _rest(visit: Visit) -> Iterable[bool]:
-    """Its octaves, where they are recorded."""
+    """Yield whether its octaves, where they are recorded, can be those of its rest."""
     counts, masses = visit.rest_counts, visit.rest_masses
     yield len(counts) == len(masses) <= _OCTAVES and all(0 <= n < HUGE for n in counts)
     yield _share(*masses) and (not counts or abs(math.fsum(masses) - visit.rest) < 1e-6)
 
 
 def _possible(step: Step, last: bool, children: dict[int, int]) -> Iterable[bool]:
-    """One verdict: of a child of this node, or, at the end, the token emitted instead."""
+    """Yield whether a verdict is one of a child, or, at the end, of the token emitted instead."""
     yield _share(step.uniform, step.share, step.p) and _token(step.token)
     yield last == (step.verdict != "reject")
     yield (step.rule == "emit") == (step.verdict == "emit")

@@ -14,6 +14,7 @@ from visual.style import palette
 from visual.tree import figure
 from visual.tree.traces import CHOSEN, SIZES, WAITING_MARK, defaults
 from visual.words import labels, measures, recordings, sentences
+from visual.words.transcript_html import transcript
 
 Message = dict[str, Any]  # what JSON can hold
 
@@ -81,7 +82,7 @@ def state(run: Run) -> Message:
     return {
         "prompt": run.prompt,
         "note": run.note,
-        "transcript": sentences.transcript(run),
+        "transcript": transcript(run),
         "metrics": sentences.summary(run)[:-1],
         "params": what_if_view.own(run),
     }

@@ -39,7 +39,7 @@ class Child(NamedTuple):
 
 
 def children(run: Run, round: Round, node: int) -> list[Child]:
-    """The children of `node` by slot, those that pruning dropped included."""
+    """Return the children of `node` by slot, those that pruning dropped included."""
     found = [Child(n.kind, n.token, n.slot, n.proxy, n.true, True) for n in round.children(node)]
     for ghost in round.nodes[node].ghosts:
         kind, probe = ghost_kind(run, ghost.slot)
@@ -49,7 +49,7 @@ def children(run: Run, round: Round, node: int) -> list[Child]:
 
 
 def ghost_kind(run: Run, slot: int) -> tuple[str, int | None]:
-    """What a pruned child in this slot was, and which probe: the strategy fixes the slots."""
+    """Return what a pruned child in this slot was, and which probe: the strategy fixes it."""
     params = DecodeParams.from_dict(run.params)
     first = params.fields.deterministic_slots(params.m, params.K)
     if slot < first:
@@ -64,7 +64,9 @@ def _q_tilde(visit: Visit | None, probe: int, token: int) -> float | None:
 
 
 def proxy_true(run: Run, round: Round, node: int) -> Drawn | None:
-    """What pruning saw of each child of `node`, against what verification uses; None if childless.
+    """Return proxy against true probability of each child of `node`; None if childless.
+
+    The proxy is what pruning saw, the true probability what verification uses.
 
     Traces: "proxy", a bar a slot, and "true", a mark a slot; y is the row from the top, customdata
     rows are [token id, kind, slot, proxy, true].
@@ -73,6 +75,24 @@ def proxy_true(run: Run, round: Round, node: int) -> Drawn | None:
     shown = every[:SLOTS]
     if not shown:
         return None
+    cut = labels.CUT.format(shown=len(shown), all=len(every))
+    return figure(
+        _slots(shown),
+        _HEAD + _PITCH * len(shown),
+        [(labels.PROXY_TRUE, MUTED)] + ([(cut, MUTED)] if len(shown) < len(every) else []),
+        shapes=[rule(x) for x in (0, 0.5, 1)],
+        annotations=[
+            column(labels.PROXY, -1, 0),
+            column(labels.TRUE, -1, 1),
+            *(part for row, c in enumerate(shown) for part in _child_row(run, row, c)),
+        ],
+        xaxis={**HIDDEN_AXIS, "range": [-0.02, 1.04]},
+        yaxis=rows(len(shown)),
+    )
+
+
+def _slots(shown: list[Child]) -> list[Drawn]:
+    """Return the two traces of the children: a bar for the proxy, a mark for the true one."""
     at = list(range(len(shown)))
     data = [[c.token, c.kind, c.slot, c.proxy, c.true] for c in shown]
     colours = [MARKS[c.kind].colour for c in shown]
@@ -105,20 +125,7 @@ def proxy_true(run: Run, round: Round, node: int) -> Drawn | None:
         "customdata": data,
         "hoverinfo": "skip",
     }
-    cut = labels.CUT.format(shown=len(shown), all=len(every))
-    return figure(
-        [bars, marks],
-        _HEAD + _PITCH * len(shown),
-        [(labels.PROXY_TRUE, MUTED)] + ([(cut, MUTED)] if len(shown) < len(every) else []),
-        shapes=[rule(x) for x in (0, 0.5, 1)],
-        annotations=[
-            column(labels.PROXY, -1, 0),
-            column(labels.TRUE, -1, 1),
-            *(part for row, c in enumerate(shown) for part in _child_row(run, row, c)),
-        ],
-        xaxis={**HIDDEN_AXIS, "range": [-0.02, 1.04]},
-        yaxis=rows(len(shown)),
-    )
+    return [bars, marks]
 
 
 def _child_row(run: Run, row: int, child: Child) -> list[dict]:
@@ -132,7 +139,7 @@ def _child_row(run: Run, row: int, child: Child) -> list[dict]:
 
 
 def label(run: Run, row: int, token: int, kind: str | None, ink: str = INK) -> list[dict]:
-    """A row's token in the left margin, behind the mark of its kind."""
+    """Return a row's token in the left margin, behind the mark of its kind."""
     shown = left(escape(name(run, token, LABEL)), row, 36, ink)
     if kind is None:
         return [shown]
@@ -151,7 +158,7 @@ class BarPair(NamedTuple):
 
 
 def target_draft(run: Run, round: Round, node: int, probe: int = 0) -> Drawn | None:
-    """Target p against what the probe was drawn from, by token; None where the walk never came.
+    """Return target p against what the probe was drawn from, by token; None if never visited.
 
     The overlap min(p, q-tilde) is what an accepted probe comes from, the target's excess is what a
     rejection leaves: the residual. Without a probe slot the draft is q, at a leaf there is none.
@@ -195,7 +202,7 @@ def _pair_row(run: Run, row: int, pair: BarPair, columns: int) -> list[dict]:
 
 
 def _pairs(round: Round, visit: Visit, q: tuple[float, ...]) -> list[BarPair]:
-    """The tokens with the largest p or q, and all others in one row, which is never negative."""
+    """Return the tokens with the largest p or q, and all others in one row, never negative."""
     kinds = {n.token: n.kind for n in round.children(visit.node)}
     known = dict(zip(visit.ids, zip(visit.p, q, strict=True), strict=True))
     known |= {t: (p, 0.0) for t, p in zip(visit.outside_ids, visit.outside_p, strict=True)}

@@ -22,13 +22,13 @@ _Segment = tuple[str, float, str]  # label, width, classes
 
 
 def of_visit(run: Run, round: Round, visit: Visit) -> list[str]:
-    """One card a step of `visit`."""
+    """Return one card a step of `visit`."""
     made = _Cards(run, round, visit)
     return [made.card(at) for at in range(len(visit.steps))]
 
 
 def amount(mass: float) -> str:
-    """A mass in words.
+    """Return a mass in words.
 
     >>> amount(0.585), amount(1.0)
     ('0.585', 'all')
@@ -38,10 +38,13 @@ def amount(mass: float) -> str:
 
 
 def letters(visit: Visit, at: int) -> tuple[str, str]:
-    """What the probe at step `at` is tested against, and drawn from: ("p", "q̃"), ("r", "q̃′")."""
+    """Return the symbols of what the probe at step `at` is tested against and drawn from.
+
+    They are ("p", "q̃") for a first probe without a head, else ("r", "q̃") or ("r", "q̃′").
+    """
     earlier = visit.steps[:at]
-    law = verdicts.RESIDUAL if earlier else verdicts.P_SYMBOL
-    return law, verdicts.Q_TILDE_SYMBOL + verdicts.NEXT * sum(
+    distribution = verdicts.RESIDUAL if earlier else verdicts.P_SYMBOL
+    return distribution, verdicts.Q_TILDE_SYMBOL + verdicts.NEXT * sum(
         step.rule == "probe" for step in earlier
     )
 
@@ -65,56 +68,63 @@ class _Cards:
         return f'<div class="rs-card{spoiler}" data-rule="{step.rule}">{make(at, step)}</div>'
 
     def _probe(self, at: int, step: Step) -> str:
-        law, draft = letters(self.visit, at)
+        distribution, draft = letters(self.visit, at)
         ratio, u = ordered([step.ratio, step.uniform])
         p, q = number(step.p), number(step.q_tilde)
-        formula = verdicts.RATIO.format(law=law, draft=draft, p=p, q_tilde=q, ratio=ratio)
+        formula = verdicts.RATIO.format(
+            distribution=distribution, draft=draft, p=p, q_tilde=q, ratio=ratio
+        )
         told = verdicts.RATIO_TOLD.format(u=u, verdict=labels.VERDICTS[step.verdict])
         widest = max(step.p, step.q_tilde) or 1.0
         accepts = bar([("", step.ratio, "probe"), ("", 1 - step.ratio, "other")])
         mass = self.residuals.left[at] or 0.0
         return (
             self._head(self._node(step).kind, step)
-            + _pair(law, step.p / widest, p, "target")
+            + _pair(distribution, step.p / widest, p, "target")
             + _pair(draft, step.q_tilde / widest, q, "draft")
             + _line(formula, told)
             + unit(accepts + tick(step.uniform, f"{verdicts.TICK_1} {u}"))
-            + self._residual(law, draft, mass)
+            + self._residual(distribution, draft, mass)
         )
 
-    def _residual(self, law: str, draft: str, mass: float) -> str:
-        if mass <= 0:  # an accepted probe; or a rejection by rounding alone, which leaves the law
+    def _residual(self, distribution: str, draft: str, mass: float) -> str:
+        if mass <= 0:  # an accepted probe, or a rejection by rounding alone, which takes nothing
             return ""
-        after = verdicts.RESIDUAL if law == verdicts.P_SYMBOL else verdicts.RESIDUAL_NEXT
+        after = verdicts.RESIDUAL if distribution == verdicts.P_SYMBOL else verdicts.RESIDUAL_NEXT
         formula = verdicts.RESIDUAL_FORMULA.format(
-            next=after, law=law, draft=draft, mass=number(mass)
+            next=after, distribution=distribution, draft=draft, mass=number(mass)
         )
-        said = verdicts.RESIDUAL_SAID.format(mass=amount(mass), law=law)
+        said = verdicts.RESIDUAL_SAID.format(mass=amount(mass), distribution=distribution)
         return f'<p class="rs-left spoiler"><b>{formula}</b> {said}</p>'
 
     def _sibling(self, at: int, step: Step) -> str:
-        law, verdict = self._law(at), labels.VERDICTS[step.verdict]
+        distribution, verdict = self._distribution(at), labels.VERDICTS[step.verdict]
         if step.low == step.high:
             line = _line(
-                verdicts.NO_MASS.format(law=law), verdicts.NO_MASS_TOLD.format(verdict=verdict)
+                verdicts.NO_MASS.format(distribution=distribution),
+                verdicts.NO_MASS_TOLD.format(verdict=verdict),
             )
         else:
             holds = step.low <= step.share < step.high
-            said = sentences.interval(step) | {"law": law, "verdict": verdict}
+            said = sentences.interval(step) | {"distribution": distribution, "verdict": verdict}
             said["holds"] = labels.HOLDS if holds else labels.MISSES
             line = _line(verdicts.INTERVAL.format(**said), verdicts.INTERVAL_TOLD.format(**said))
         return self._head(self._node(step).kind, step) + line + self._shares(at, step)
 
     def _emit(self, at: int, step: Step) -> str:
         seen = not all(emission.node is not None for emission in self.round.emitted)
-        said = verdicts.EMITTED.format(**sentences.interval(step), law=self._law(at))
+        said = verdicts.EMITTED.format(
+            **sentences.interval(step), distribution=self._distribution(at)
+        )
         kind = "residual" if self.children else "bonus"
         line = _line(said if seen else verdicts.NOT_EMITTED)
         return self._head(kind, step) + line + self._shares(at, step, kind)
 
     def _shares(self, at: int, step: Step, kind: str = "") -> str:
-        """The law of the draw from 0 to 1: kept children by slot, then all the rest. Those that
-        the walk has passed are hatched, the one in question is outlined."""
+        """Return the bar of the draw from 0 to 1: kept children by slot, then all the rest.
+
+        Those that the walk has passed are hatched, the one in question is outlined.
+        """
         segments, used = [], 0.0
         passed = {s.token for s in self.visit.steps[:at] if s in self.group[at]}
         for child, width in self._widths(at):
@@ -133,9 +143,9 @@ class _Cards:
         return unit(ground + tick(step.share, label))
 
     def _widths(self, at: int) -> Iterator[tuple[Node, float]]:
-        """Children in this draw and their shares: told by their steps, else by the residual."""
+        """Yield the children in this draw and their shares, by their steps or by the residual."""
         group = self.group[at]
-        told = {s.token: s.high - s.low for s in group if s.rule == "sibling"}
+        tested_in = {s.token: s.high - s.low for s in group if s.rule == "sibling"}
         first = self.visit.steps.index(group[0])
         before, r = self.visit.steps[:first], self.residuals.before(first)
         mass = dict(zip(self.visit.ids, r, strict=False))
@@ -145,11 +155,11 @@ class _Cards:
         for child in self.children:
             later = head and child.kind != "deterministic"
             if child.kind != "probe" and child.token not in tested and not later:
-                yield child, told.get(child.token, mass.get(child.token, 0.0))
+                yield child, tested_in.get(child.token, mass.get(child.token, 0.0))
 
-    def _law(self, at: int) -> str:
+    def _distribution(self, at: int) -> str:
         after = any(step.rule == "probe" for step in self.visit.steps[:at])
-        return labels.LAWS["residual" if after else "p"]
+        return labels.DISTRIBUTIONS["residual" if after else "p"]
 
     def _node(self, step: Step) -> Node:
         return self.round.nodes[step.child]

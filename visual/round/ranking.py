@@ -13,8 +13,11 @@ _RULED_OUT = -1e8  # a score below it: the draft gives the token no probability 
 
 
 def table(run: Run, round: Round, node: int) -> dict[str, Any]:
-    """{"head", "rows", "note"}: children of `node` by score, kept and pruned; ties by slot, as in
-    growing and pruning. The note says what places the probe, and where pruning cut."""
+    """Return {"head", "rows", "note"}: the children of `node` by score, kept and pruned.
+
+    Ties stand by slot, as in growing and pruning. The note says what places the probe, and where
+    pruning cut.
+    """
     there = round.nodes[node]
     scored = [
         (there.score + math.log(child.proxy) if child.proxy > 0 else -math.inf, child)

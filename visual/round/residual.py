@@ -1,8 +1,8 @@
 """The residual strip of a visited node: p0 -> p1 -> ..., one bar from 0 to 1 per draw.
 
-A rejected probe takes min(r, q-tilde) out of the law r before it; what is left is stretched to 1
-and is the next bar. There the second uniform falls on a kept child or on another token; a child it
-passed over is taken out too. So every tick stands on what it decided.
+A rejected probe takes min(r, q-tilde) out of the distribution r before it; what is left is
+stretched to 1 and is the next bar. There the second uniform falls on a kept child or on another
+token; a child it passed over is taken out too. So every tick stands on what it decided.
 """
 
 from typing import Any
@@ -21,13 +21,13 @@ SEGMENT = ("stage", "token", "left", "width", "taken")  # customdata of the bars
 
 
 def strip(run: Run, round: Round, node: int, upto: int | None = None) -> Drawn | None:
-    """The residual of `node` from p to the end of the walk there; None where it never came.
+    """Return the strip of `node`, from p to the end of the walk there; None where it never came.
 
     Args:
         upto: how many of the visit's steps are decided; None for all.
 
-    Traces: "law" with the segments (customdata rows are `SEGMENT`), "test" with the ratio of each
-    probe, "uniform" with a mark per draw.
+    Traces: "distribution" with the segments (customdata rows are `SEGMENT`), "test" with the ratio
+    of each probe, "uniform" with a mark per draw.
     """
     visit = round.visit_of(node)
     if visit is None:
@@ -36,7 +36,7 @@ def strip(run: Run, round: Round, node: int, upto: int | None = None) -> Drawn |
     rows = [rows[i] for i in _shown(len(rows))]
     height = PITCH * len(rows) + 4
     return figure(
-        [_law(rows), _tests(rows), _uniforms(rows)],
+        [_distributions(rows), _tests(rows), _uniforms(rows)],
         height,
         margin={"l": 10, "r": 10, "t": 0, "b": 0},
         annotations=[part for i, row in enumerate(rows) for part in _words(run, i, row)],
@@ -47,8 +47,10 @@ def strip(run: Run, round: Round, node: int, upto: int | None = None) -> Drawn |
 
 
 def revealed(run: Run, round: Round, visit: Visit) -> list[int]:
-    """After each step of `visit`, how many rows of its whole strip tell nothing beyond it: a row
-    tells how its draw ended."""
+    """Return, after each step of `visit`, how many rows of its strip give nothing later away.
+
+    A row shows how its draw ended, so it may appear only when its draw is decided.
+    """
     strip = Draws(run, round, visit)
     shown = _shown(len(strip.rows(visit.steps)))
     counts, known, over = [], 0, 0
@@ -62,7 +64,7 @@ def revealed(run: Run, round: Round, visit: Visit) -> list[int]:
 
 
 def _shown(rows: int) -> list[int]:
-    """The first rows and the last ones, where there are many."""
+    """Return which rows are drawn: the first and the last ones, where there are many."""
     return [i for i in range(rows) if i == 0 or i > rows - RESIDUAL_ROWS]
 
 
@@ -80,13 +82,13 @@ def _placed(rows: list[Row]) -> list[tuple[int, Row, Segment, float]]:
     return placed
 
 
-def _law(rows: list[Row]) -> Drawn:
+def _distributions(rows: list[Row]) -> Drawn:
     placed = _placed(rows)
     segments = [segment for _, _, segment, _ in placed]
     ground = [FAINT if s.colour == WASH else s.colour for s in segments]
     return {
         "type": "bar",
-        "name": "law",
+        "name": "distribution",
         "orientation": "h",
         "base": [at for *_, at in placed],
         "x": [s.width for s in segments],
@@ -140,7 +142,7 @@ def _uniforms(rows: list[Row]) -> Drawn:
 
 
 def _ticks(i: int, row: Row) -> list[dict[str, Any]]:
-    """The ground of a test, and the uniform as a line across what it decides."""
+    """Return the ground of a test, and the uniform as a line across what it decides."""
     y = i * PITCH
     shapes = []
     if row.ratio is not None:
@@ -156,7 +158,7 @@ def _ticks(i: int, row: Row) -> list[dict[str, Any]]:
 
 
 def _words(run: Run, i: int, row: Row) -> list[dict[str, Any]]:
-    """The title above a bar, and in each segment the token, where it fits."""
+    """Return the title above a bar, and in each segment the token, where it fits."""
     words = [note(row.title, 0, i * PITCH + TITLE_HEIGHT, font={"color": INK})]
     tick = row.uniform if row.ratio is None else None
     at = 0.0
@@ -174,7 +176,7 @@ def _words(run: Run, i: int, row: Row) -> list[dict[str, Any]]:
 
 
 def _beside(at: float, width: float, tick: float | None) -> tuple[float, float]:
-    """Middle and width of the part of a segment that a label may take: one side of the tick."""
+    """Return middle and width of a segment's part for a label: one side of the tick."""
     if tick is None or not at < tick < at + width:
         return at + width / 2, width
     if tick - at >= width / 2:

@@ -1,7 +1,7 @@
-"""What a visit's draws left of p, row by row: the pieces of each law, and which one a uniform took.
+"""The rows of a residual strip: the pieces of each distribution, and which one a uniform took.
 
-A rejected probe takes min(r, q-tilde) out of the law r before it, and what is left is stretched to
-1. The second uniform falls on a kept child or on another token.
+A rejected probe takes min(r, q-tilde) out of the distribution r before it, and what is left is
+stretched to 1. The second uniform falls on a kept child or on another token.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Row:
-    """One bar: the law before a draw, and the draw."""
+    """One bar: the distribution before a draw, and the draw."""
 
     stage: int  # rejections before it
     title: str
@@ -41,7 +41,7 @@ class Row:
 
 
 def draws(steps: tuple[Step, ...]) -> list[list[Step]]:
-    """The steps by draw: each probe is one of its own, siblings and emission share a uniform."""
+    """Return the steps by draw: a probe is one, siblings and emission share a uniform."""
     groups = [[step] for step in steps[:1]]
     for last, step in pairwise(steps):
         if "probe" in (last.rule, step.rule) or last.share != step.share:
@@ -51,7 +51,7 @@ def draws(steps: tuple[Step, ...]) -> list[list[Step]]:
 
 
 class Draws:
-    """The rows of one visit: for each draw the law before it, and how it ended."""
+    """The rows of one visit: for each draw the distribution before it, and how it ended."""
 
     def __init__(self, run: Run, round: Round, visit: Visit) -> None:
         self.run, self.visit = run, visit
@@ -73,7 +73,7 @@ class Draws:
             at += len(group)
         if not steps or steps[-1].verdict == "reject":  # not decided to the end
             stage = sum(step.verdict == "reject" for step in steps)
-            title = labels.STAGE_PLAIN.format(law=_law_name(stage))
+            title = labels.STAGE_PLAIN.format(distribution=_stage_name(stage))
             rows.append(Row(stage, title, self._all(stage, [])))
         return rows
 
@@ -82,7 +82,7 @@ class Draws:
         ratio, u = ordered([step.ratio, step.uniform])
         rejected = step.verdict == "reject"
         title = (labels.STAGE_REJECT if rejected else labels.STAGE_ACCEPT).format(
-            law=_law_name(stage),
+            distribution=_stage_name(stage),
             token=self._name(step.token),
             u=u,
             p=number(step.p),
@@ -117,13 +117,13 @@ class Draws:
         segments += self._around(last, used, 1.0)
         if used > LARGE:
             left = stage + len(gone)
-            title = labels.STAGE_LEFT.format(law=_law_name(left))
+            title = labels.STAGE_LEFT.format(distribution=_stage_name(left))
             share = (last.share - used) / (1 - used)
             rows.append(Row(left, title, self._around(last, used, 1 - used), share))
         return rows
 
     def _around(self, step: Step, start: float, scale: float) -> list[Segment]:
-        """What lies behind the kept children, from `start` on: the emitted token amid the rest."""
+        """Return what lies behind the kept children, from `start` on: the emitted token in it."""
         leaf = not self.children
         mark = MARKS["bonus" if leaf else "residual"]
         low = max(start, step.low)
@@ -138,10 +138,12 @@ class Draws:
         if template is None:
             template = labels.STAGE_EMIT if self.children else labels.STAGE_BONUS
         share, *_ = ordered([last.share, last.low, last.high])
-        return template.format(law=_law_name(stage), u=share, token=self._name(last.token))
+        return template.format(
+            distribution=_stage_name(stage), u=share, token=self._name(last.token)
+        )
 
     def _all(self, stage: int, taken: list[float], chosen: int | None = None) -> list[Segment]:
-        """Kept children by slot, other large tokens, the rest; each less what is taken of it."""
+        """Return kept children by slot, other large tokens, the rest, split by what is taken."""
         mass = self._by_token(self.residuals.distributions[stage])
         out_of = self._by_token(taken)
         large = sorted((t for t in mass if mass[t] >= LARGE), key=lambda t: -mass[t])
@@ -178,5 +180,5 @@ def _split(
     return [stays, Segment(token, min(mass, out), colour, True, False, letter)]
 
 
-def _law_name(stage: int) -> str:
-    return labels.LAW.format(index="".join(labels.SUBSCRIPTS[int(d)] for d in str(stage)))
+def _stage_name(stage: int) -> str:
+    return labels.STAGE.format(index="".join(labels.SUBSCRIPTS[int(d)] for d in str(stage)))

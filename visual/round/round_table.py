@@ -1,4 +1,4 @@
-"""The text twin of a round's drawing: one row a node, and the same as CSV."""
+"""A round as a table: one row a node, and the same as CSV."""
 
 import csv as csv_format
 import io
@@ -16,7 +16,7 @@ TESTED = ("tested", "ratio", "uniform", "low", "high", "left")  # columns of a v
 
 
 def rows(run: Run, round: Round, ghosts: bool = False) -> list[dict[str, Any]]:
-    """What is to know of each node of the tree; keys are `strings.COLUMNS`.
+    """Return one row a node of the tree; keys are `labels.COLUMNS`.
 
     Nodes come in the trace's order, then pruned children if asked for, then what the walk emitted.
     "step" counts the walk's verdicts from 1; "tested" is the token's mass in what is left of p
@@ -63,7 +63,7 @@ def _cells(run: Run, node: dict[str, Any]) -> dict[str, Any]:
 
 
 def csv(table: list[dict[str, Any]]) -> str:
-    """Rows as CSV with a head; numbers to 9 significant digits, as the trace keeps them.
+    """Return rows as CSV with a head; numbers to 9 significant digits, as the trace keeps them.
 
     >>> csv([{"step": 1, "node": 2, "token": "␣a,b", "p": 0.25}]).splitlines()[1][:12]
     '1,2,"␣a,b",,'

@@ -12,7 +12,7 @@ from visual.words.sentences import word
 
 
 def of(run: Run, round: Round) -> list[dict[str, Any]]:
-    """One frame a draft level, one for pruning, one a verdict; see `moments` for when.
+    """Return one frame a draft level, one for pruning, one a verdict; `reveal` says when.
 
     A frame has: phase ("draft", "prune", "verdict", and "end" for the last), node (whose panel is
     shown), sentence (the last frame's is the round's headline), card (HTML), ask (question, answer
@@ -45,8 +45,10 @@ def _frame(phase: str, node: int, sentence: str) -> dict[str, Any]:
 
 
 def _level(run: Run, round: Round, level: int) -> str:
-    """What the draft did at a level, as far as the trace knows: it keeps the nodes that survived
-    pruning, and their siblings."""
+    """Return what the draft did at a level, as far as the trace knows.
+
+    A trace keeps the nodes that survived pruning, and their siblings.
+    """
     if level == 0:
         template = verdicts.ROOT_CARD if len(round.nodes) > 1 else verdicts.ROOT_ALONE
         return template.format(token=word(run, round.root))
@@ -68,7 +70,7 @@ def _level(run: Run, round: Round, level: int) -> str:
 
 
 def _named(run: Run, round: Round) -> str:
-    """The root's children by kind."""
+    """Return the root's children by kind, in words."""
     by_kind: dict[str, list[str]] = {}
     for child in bars.children(run, round, 0):
         by_kind.setdefault(child.kind, []).append(word(run, child.token))
@@ -96,7 +98,7 @@ def _count(count: int, noun: str) -> str:
 def _after(
     run: Run, round: Round, visit: Visit, at: int, emitted: int, left: list[float | None]
 ) -> str:
-    """How a verdict's sentence ends: where the walk goes on, or what a rejection leaves."""
+    """Return how a verdict's sentence ends: where the walk goes on, or what a rejection leaves."""
     step = visit.steps[at]
     if step.verdict == "accept":
         if emitted == len(round.emitted):
@@ -107,12 +109,12 @@ def _after(
     if not mass:
         return "."
     whole = step.rule == "sibling" or not any(s.verdict == "reject" for s in visit.steps[:at])
-    law = labels.LAWS["p" if whole else "residual"]
-    return verdicts.LEFT.format(mass=cards.amount(mass), law=law)
+    distribution = labels.DISTRIBUTIONS["p" if whole else "residual"]
+    return verdicts.LEFT.format(mass=cards.amount(mass), distribution=distribution)
 
 
 def _left(visit: Visit, at: int, left: list[float | None]) -> float:
-    """The mass left by a rejection that changes the law of the next draw; 0 for the others."""
+    """Return the mass left by a rejection that changes the next draw; 0 for the others."""
     step, later = visit.steps[at], visit.steps[at + 1 :]
     if step.verdict != "reject":
         return 0.0
@@ -123,7 +125,7 @@ def _left(visit: Visit, at: int, left: list[float | None]) -> float:
 
 
 def _ask(run: Run, visit: Visit, at: int) -> dict[str, str] | None:
-    """The question to guess; None for an emission, and for a sibling without a chance."""
+    """Return the question to guess; None for an emission, and for a sibling without a chance."""
     step = visit.steps[at]
     if step.rule == "emit" or (step.rule == "sibling" and step.low == step.high):
         return None
@@ -137,7 +139,9 @@ def _ask(run: Run, visit: Visit, at: int) -> dict[str, str] | None:
 
 def _hint(visit: Visit, at: int, step: Step) -> str:
     if step.rule == "probe":
-        law, draft = cards.letters(visit, at)
-        return verdicts.HINT_PROBE.format(law=law, draft=draft)
-    law = labels.LAWS["residual" if any(s.rule == "probe" for s in visit.steps[:at]) else "p"]
-    return verdicts.HINT_SIBLING.format(law=law)
+        distribution, draft = cards.letters(visit, at)
+        return verdicts.HINT_PROBE.format(distribution=distribution, draft=draft)
+    distribution = labels.DISTRIBUTIONS[
+        "residual" if any(s.rule == "probe" for s in visit.steps[:at]) else "p"
+    ]
+    return verdicts.HINT_SIBLING.format(distribution=distribution)

@@ -18,7 +18,7 @@ _SLOTS = 6  # in the table
 _TOKENS = 3  # of the residual
 _ROOM = 0.09  # share of a bar from which a part is labelled
 _LINES = "{before}{after}"  # each in a line of its own
-TOLD = 0.0005  # errors below this do not show in the figures
+LEAST_ERROR = 0.0005  # errors below this do not show in the figures
 
 
 def block(run: Run, round: Round, node: int, m: Any, T: Any, K: Any, vocabulary: int | None = None):
@@ -35,7 +35,7 @@ def block(run: Run, round: Round, node: int, m: Any, T: Any, K: Any, vocabulary:
 
 
 def own(run: Run) -> dict[str, Any]:
-    """What the run itself had of m, T and K."""
+    """Return what the run itself had of m, T and K."""
     return {key: run.params.get(key, default) for key, default in (("m", 1), ("T", 1.0), ("K", 10))}
 
 
@@ -56,7 +56,7 @@ def _made(run: Run, round: Round, node: int, asked: dict[str, Any], vocabulary: 
 
 
 def _bar(which: str, look: Any) -> str:
-    """What is accepted at the node, stacked by kind."""
+    """Return what is accepted at the node, stacked by kind."""
     parts = []
     for kind in _PARTS:
         share = math.fsum(s.accept or 0.0 for s in look.slots if s.kind == kind)
@@ -90,7 +90,7 @@ def _rows(run: Run, before: Any, after: Any) -> str:
 
 
 def _probe(look: Any) -> Any:
-    """The first probe slot that was kept."""
+    """Return the first probe slot that was kept."""
     return next((s for s in look.slots if s.kind == "probe" and s.accept is not None), None)
 
 
@@ -103,7 +103,7 @@ def _number(x: float | None) -> str:
 
 
 def _residual(run: Run, look: Any) -> str:
-    """The largest tokens of what is left after every test; the outside counts as one."""
+    """Return the largest tokens of what is left after every test; the outside counts as one."""
     inside = sorted(zip(look.residual, look.ids, strict=False), reverse=True)[:_TOKENS]
     shown = [f"{html.escape(name(run, token, 8))} {cell(mass)}" for mass, token in inside if mass]
     rest = max(0.0, 1 - math.fsum(mass for mass, _ in inside))
@@ -117,7 +117,7 @@ def _change(before: str, after: str, form: str = measures.CHANGE) -> str:
 
 
 def _table(run: Run, before: Any, after: Any) -> str:
-    """The slots that stay kept: proxy, true and accept, before -> after."""
+    """Return the slots that stay kept: proxy, true and accept, before -> after."""
     kept = [(i, slot) for i, slot in enumerate(after.slots) if slot.accept is not None][:_SLOTS]
     if not kept:
         return ""
@@ -143,7 +143,7 @@ def _note(round: Round, node: int, run: Run, after: Any) -> str:
         said.append(measures.TOP_K)
     if all(slot.accept is None for slot in after.slots):
         said.append(measures.ALL_PRUNED)
-    if after.error >= TOLD:
+    if after.error >= LEAST_ERROR:
         visit = round.visited[node]
         known = len(visit.ids) + len(visit.outside_ids)
         error = number(math.ceil(after.error * 1000) / 1000)

@@ -38,14 +38,14 @@ ELSEWHERE = Machine()  # a run that was decoded somewhere else
 
 
 def plain_of(run: Run) -> Plain | None:
-    """The reference out of an autoregressive run; None for another, or before its first round."""
+    """Return the reference of an autoregressive run; None for another, or without rounds."""
     if strategy_fields(run.params.get("strategy")).draws_tree or not run.rounds:
         return None
     return Plain(statistics.median(r.ms.total for r in run.rounds), len(run.rounds))
 
 
 def origins(run: Run) -> dict[str, int]:
-    """Tokens that rounds emitted, by origin."""
+    """Return the tokens that rounds emitted, by origin."""
     count = dict.fromkeys(("deterministic", "probe", "filler", *ENDS), 0)
     for r in run.rounds:
         for emission in r.emitted:
@@ -54,7 +54,7 @@ def origins(run: Run) -> dict[str, int]:
 
 
 def survival(run: Run) -> tuple[int, int]:
-    """Probes that pruning kept, and all probe slots of families that it kept a child of."""
+    """Return the probes that pruning kept, and all probe slots of nodes that kept a child."""
     kept = sum(node.kind == "probe" for r in run.rounds for node in r.nodes)
     ghosts = [g for r in run.rounds for node in r.nodes for g in node.ghosts]
     lost = sum(bars.ghost_kind(run, ghost.slot)[0] == "probe" for ghost in ghosts)
@@ -62,26 +62,26 @@ def survival(run: Run) -> tuple[int, int]:
 
 
 def tested(run: Run) -> tuple[int, int, float]:
-    """Probes accepted, probes tested, and the mean probability of those tests."""
+    """Return probes accepted, probes tested, and the mean probability of those tests."""
     steps = [s for r in run.rounds for v in r.visits for s in v.steps if s.rule == "probe"]
     mean = statistics.fmean(s.ratio for s in steps) if steps else 0.0
     return sum(s.verdict == "accept" for s in steps), len(steps), mean
 
 
 def milliseconds(run: Run) -> dict[str, float]:
-    """Mean ms a round, by part."""
+    """Return mean ms a round, by part."""
     count = max(len(run.rounds), 1)
     return {part: math.fsum(getattr(r.ms, part) for r in run.rounds) / count for part in _PARTS}
 
 
 def ms_a_token(run: Run) -> float | None:
-    """Wall time of the rounds a token that they emitted."""
+    """Return the wall time of the rounds, in ms a token that they emitted."""
     emitted = sum(len(r.emitted) for r in run.rounds)
     return math.fsum(r.ms.total for r in run.rounds) / emitted if emitted else None
 
 
 def projected(tau: float, depth: int, draft: float = COST_OF_A_LEVEL, overhead: float = _OVERHEAD):
-    """Speed-up over plain decoding where a round costs 1 + overhead + depth x draft plain steps.
+    """Return the speed-up where a round costs 1 + overhead + depth x draft plain steps.
 
     >>> round(projected(5.25, 8), 2)  # the paper measured 2.93
     2.95
@@ -90,7 +90,7 @@ def projected(tau: float, depth: int, draft: float = COST_OF_A_LEVEL, overhead: 
 
 
 def box(run: Run, machine: Machine) -> dict[str, Any]:
-    """Everything the run's box says beside its timeline; texts but for `shares`, which is HTML."""
+    """Return what the run's box says beside its timeline; texts but for `shares`, which is HTML."""
     return {
         "figures": figures(run),
         "shares": shares(run),
@@ -102,7 +102,7 @@ def box(run: Run, machine: Machine) -> dict[str, Any]:
 
 
 def figures(run: Run) -> list[tuple[str, str, str]]:
-    """(label, value, hint)."""
+    """Return the run's figures as (label, value, hint)."""
     if not run.rounds:
         return []
     said = {"tau": f"{run.tau:.2f}", "expected": f"{run.expected_accepted:.2f}"}
@@ -140,7 +140,7 @@ def _of(part: int, whole: int) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in whole percents.
+    """Return a share in whole percents.
 
     >>> percent(0.625)
     '62 %'
@@ -149,7 +149,7 @@ def percent(share: float) -> str:
 
 
 def shares(run: Run) -> str:
-    """Where a round's time goes: one stacked bar and its labels, as HTML."""
+    """Return where a round's time goes: one stacked bar and its labels, as HTML."""
     ms = milliseconds(run)
     total = math.fsum(ms.values())
     if total <= 0:
@@ -174,7 +174,7 @@ def shares(run: Run) -> str:
 
 
 def ratio(run: Run, machine: Machine) -> float | None:
-    """Times as fast as plain decoding on this machine; None where that was not measured."""
+    """Return how many times as fast as plain decoding here it was; None if not measured."""
     took = ms_a_token(run)
     if took is None or not machine.here or machine.plain is None or plain_of(run) is not None:
         return None
@@ -182,7 +182,7 @@ def ratio(run: Run, machine: Machine) -> float | None:
 
 
 def speed(run: Run, machine: Machine) -> str:
-    """The speed-up over plain decoding on this machine, or why there is none to tell."""
+    """Return the speed-up over plain decoding on this machine, or why there is none to tell."""
     took = ms_a_token(run)
     if took is None:
         return ""
@@ -211,7 +211,7 @@ def _why_slow(run: Run, plain: Plain) -> str:
 
 
 def device(run: Run) -> str:
-    """What a run was decoded on, in a word or two."""
+    """Return what a run was decoded on, in a word or two."""
     kind = run.device.split(":")[0]
     name, threads = measures.DEVICES.get(kind, kind), run.versions.get("threads")
     if kind != "cpu" or not threads:
@@ -220,7 +220,7 @@ def device(run: Run) -> str:
 
 
 def projection(run: Run) -> dict[str, Any] | None:
-    """What the browser recomputes while the reader changes the two costs; None without a draft."""
+    """Return what the browser recomputes as the reader changes two costs; None without draft."""
     if not run.rounds or not strategy_fields(run.params.get("strategy")).draws_tree:
         return None
     costs = {"draft": COST_OF_A_LEVEL, "overhead": _OVERHEAD}
@@ -236,7 +236,7 @@ def projection(run: Run) -> dict[str, Any] | None:
 
 
 def label(run: Run) -> str:
-    """The timeline for who does not see it."""
+    """Return the timeline in a sentence, for who does not see it."""
     if not run.rounds:
         return ""
     counts = ", ".join(str(len(r.emitted)) for r in run.rounds)
@@ -244,7 +244,7 @@ def label(run: Run) -> str:
 
 
 def compared(old: Run, new: Run) -> str:
-    """Two runs of one prompt and one seed in a sentence."""
+    """Return two runs of one prompt and one seed in a sentence."""
     names = [k for k in new.params if old.params.get(k) != new.params[k]]
     changed = ", ".join(
         measures.SETTING.format(name=k, old=_shown(old.params.get(k)), new=_shown(new.params[k]))
@@ -261,7 +261,7 @@ def compared(old: Run, new: Run) -> str:
 
 
 def parting(old: Run, new: Run) -> int | None:
-    """The first round that emitted other tokens; None where the text is the same so far."""
+    """Return the first round that emitted other tokens; None where the text is the same so far."""
 
     def tokens(r: Round) -> list[int]:
         return [e.token for e in r.emitted]

@@ -16,7 +16,7 @@ LEGEND = ("deterministic", "probe", "filler", "residual", "bonus")
 
 
 def tau(run: Run) -> Drawn | None:
-    """Tokens emitted by each round, one cell a token in the order of the text; None before any.
+    """Return the tokens emitted by each round, one cell a token, in order; None before any.
 
     Traces: one a token's origin, x the round from 1, base the tokens before it in the round,
     customdata rows [round index, node or None, token id]; "expected", the expected accepted tokens
@@ -95,7 +95,7 @@ def _expected(run: Run) -> Drawn:
 
 
 def legend(run: Run) -> str:
-    """The origins that occur, as HTML, which wraps where a figure would clip."""
+    """Return the origins that occur, as HTML, which wraps where a figure would clip."""
     seen = {emission.origin for r in run.rounds for emission in r.emitted}
     entries = [
         (origin, f"{MARKS[origin].glyph} {MARKS[origin].letter}", labels.ORIGINS[origin])
@@ -116,7 +116,7 @@ def _mean(tau: float, last: float) -> dict[str, Any]:
 
 
 def _step(end: float, ticks: int) -> int:
-    """The distance of the ticks: 1, 2, 5, 10, ... so that at most `ticks` of them fit."""
+    """Return the distance of the ticks: 1, 2, 5, 10, ... so that at most `ticks` of them fit."""
     return next(n * 10**k for k in range(9) for n in (1, 2, 5) if n * 10**k * ticks >= end)
 
 

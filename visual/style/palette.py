@@ -70,7 +70,7 @@ CHECK, CROSS = "✓", "✕"
 
 
 def in_dark(figure: Any) -> Any:
-    """A figure's JSON with every light colour replaced by its dark one.
+    """Return a figure's JSON with every light colour replaced by its dark one.
 
     >>> in_dark({"line": {"color": "#0072b2"}, "x": [1]})
     {'line': {'color': '#56b4e9'}, 'x': [1]}

@@ -1,6 +1,8 @@
 """The common frame of the small figures: clear ground, fixed margins, no axis but by request.
 
-They are plotly's JSON as plain Python, made without its validation, which takes ten times as long.
+They are plotly's JSON as plain Python. The plotly package draws nothing here: its script is the
+browser's, and its validation, which takes ten times as long as the figure, is left to the tests
+(every figure must pass `plotly.graph_objects.Figure`, which refuses what plotly does not know).
 
 Fixed margins make the plots of a panel line up, and nothing jumps when another node is chosen.
 Every colour stands alone in its attribute, never inside a text, so that a theme can swap it.
@@ -22,7 +24,7 @@ Drawn = dict[str, Any]  # plotly's JSON of a figure or of a part of one
 
 
 def figure(traces: list[Drawn], height: int, legend: Words = (), **layout: Any) -> Drawn:
-    """Traces in the frame; `layout` overrides it, its annotations stand beside the legend.
+    """Return traces in the frame; `layout` overrides it, its annotations stand beside the legend.
 
     `uirevision` is constant, so that a redraw does not move what a reader moved.
     """
@@ -48,7 +50,7 @@ def figure(traces: list[Drawn], height: int, legend: Words = (), **layout: Any) 
 
 
 def _legend(words: Words, margin: dict[str, int]) -> list[dict[str, Any]]:
-    """Words in a line at the top left, each in the colour of its mark."""
+    """Return words in a row at the top left, each in the colour of its mark."""
     notes, at = [], 8.0
     for text, colour in words:
         place = {"xref": "paper", "yref": "paper", "xshift": at - margin["l"]}
@@ -59,37 +61,37 @@ def _legend(words: Words, margin: dict[str, int]) -> list[dict[str, Any]]:
 
 
 def note(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
-    """A small text at a place of the plot, no arrow."""
+    """Return a small text at a place of the plot, no arrow."""
     look = {"size": 11, "color": MUTED, **more.pop("font", {})}
     plain = {"text": text, "x": x, "y": y, "showarrow": False, "font": look, "borderpad": 0}
     return {**plain, "xanchor": "left", "yanchor": "middle", "align": "left", **more}
 
 
 def left(text: str, row: float, indent: float, colour: str) -> dict[str, Any]:
-    """A text in the left margin, `indent` pixels from the edge."""
+    """Return a text in the left margin, `indent` pixels from the edge."""
     return note(text, 0, row, xref="paper", xshift=indent - _LEFT, font={"color": colour})
 
 
 def column(text: str, row: float, place: int, colour: str = MUTED) -> dict[str, Any]:
-    """A text in column 0 or 1 of the right margin, right-aligned."""
+    """Return a text in column 0 or 1 of the right margin, right-aligned."""
     shift = {"xref": "paper", "xshift": 48 + 48 * place, "xanchor": "right"}
     return note(text, 1, row, **shift, font={"color": colour})
 
 
 def rows(count: int) -> dict[str, Any]:
-    """A y axis of rows 0, 1, ... from the top, room for column heads above them."""
+    """Return a y axis of rows 0, 1, ... from the top, room for column heads above them."""
     return {**HIDDEN_AXIS, "range": [count - 0.4, -1.5]}
 
 
 def rule(x: float, colour: str = FAINT, dash: str = "solid") -> dict[str, Any]:
-    """A thin vertical line through the whole plot."""
+    """Return a thin vertical line through the whole plot."""
     line = {"color": colour, "width": 1, "dash": dash}
     ends = {"x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}
     return {"type": "line", "layer": "below", "line": line, **ends}
 
 
 def cell(x: float) -> str:
-    """A probability in a column: three decimals, more only where they would all be 0.
+    """Return a probability for a column: three decimals, more only where they would all be 0.
 
     >>> cell(0.0627), cell(0.0), cell(1.0), cell(0.00004)
     ('0.063', '0', '1', '4e-05')

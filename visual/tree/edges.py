@@ -32,7 +32,7 @@ class Style(NamedTuple):
 
 
 def traces(graph: nx.DiGraph, place: dict[Any, Place], when: Moments) -> list[dict[str, Any]]:
-    """Lines that leave a parent, part at the bus and run under the child's label."""
+    """Return lines that leave a parent, part at the bus and run under the child's label."""
     paths: dict[tuple[Style, Span], list[Place | None]] = defaultdict(list)
     for parent in graph:
         children = list(graph.successors(parent))
@@ -63,7 +63,7 @@ def traces(graph: nx.DiGraph, place: dict[Any, Place], when: Moments) -> list[di
 
 
 def _bus(parent: Any, children: list[dict[str, Any]], when: Moments) -> list[tuple[Style, Span]]:
-    """The way that all children share: it looks like the best of them, decided when all are."""
+    """Return the way that all children share: it looks like the best of them."""
     drafted = [node for node in children if node["verdict"] != "emit"]
     if not children:
         return []

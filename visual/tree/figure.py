@@ -2,7 +2,7 @@
 
 A leaf's token stands right of it, an inner node's above the line that leads to it, so that a label
 never meets an edge. Nothing moves while a reader steps: every trace stands where it stands at the
-end, and shows in its own frames (`moments`).
+end, and shows in its own frames (`reveal`).
 """
 
 from typing import Any
@@ -38,16 +38,17 @@ LAYOUT = {  # of every round
 
 
 def drawing(run: Run, round: Round, ghosts: bool = False) -> dict[str, Any]:
-    """The draft tree of `round` as plotly's JSON, made without plotly's validation: twenty times
-    faster, so that a live run is not held up.
+    """Return the draft tree of `round` as plotly's JSON.
+
+    It is made without plotly's validation, twenty times faster, so that a live run is not held up.
 
     Traces: "edge VERDICT WIDTH" for the lines; one or more a kind ("root", "deterministic",
     "probe", "filler", "residual" or "bonus", "ghost") for the nodes as they end, whose `customdata`
-    rows are `marks.ROW`; "waiting" for children before their verdict; "pruned" where children were
+    rows are `nodes.ROW`; "waiting" for children before their verdict; "pruned" where children were
     pruned and `ghosts` is off; "chosen", the ring around the node to look at first.
 
     A trace that does not stand in all frames has the `meta` [from, until): frame numbers of
-    `moments`, until None to the end. What stands in the last frame is opaque.
+    `reveal`, until None to the end. What stands in the last frame is opaque.
     """
     shown, when = graph.of(round, ghosts), reveal.of(round)
     place = places(shown)
@@ -74,7 +75,7 @@ def places(shown: nx.DiGraph) -> dict[Any, Place]:
 
 
 def default_node(round: Round) -> int:
-    """The node to look at first: where the walk first met a probe, else the root."""
+    """Return the node to look at first: where the walk first met a probe, else the root."""
     for visit in round.visits:
         if visit.steps and visit.steps[0].rule == "probe":
             return visit.node
@@ -82,7 +83,7 @@ def default_node(round: Round) -> int:
 
 
 def label(run: Run, round: Round) -> str:
-    """The figure in a sentence, for who does not see it."""
+    """Return the figure in a sentence, for who does not see it."""
     return labels.TREE_LABEL.format(
         round=round.index + 1,
         nodes=len(round.nodes) - 1,
@@ -95,7 +96,7 @@ def label(run: Run, round: Round) -> str:
 def _pruned(
     shown: nx.DiGraph, place: dict[Any, Place], round: Round, when: Moments
 ) -> list[dict[str, Any]]:
-    """A dotted tail under the last kept child, for the siblings that pruning dropped."""
+    """Return a dotted tail under the last kept child, for the siblings that pruning dropped."""
     x: list[float | None] = []
     y: list[float | None] = []
     for parent, node in enumerate(round.nodes):

@@ -10,7 +10,7 @@ from rheo.trace.schema import Round, Step, Visit
 
 
 def of(round: Round, ghosts: bool = False) -> nx.DiGraph:
-    """The draft tree of a round and, as one more leaf, the token its walk emitted.
+    """Return the draft tree of a round and, as one more leaf, the token its walk emitted.
 
     Node attributes: kind, token, parent, slot, depth, proxy, true, score, p, accept and verdict:
     "accept", "reject", "unreached" (the walk looked at its parent and decided before it came to
@@ -43,7 +43,7 @@ def of(round: Round, ghosts: bool = False) -> nx.DiGraph:
 
 
 def _stop(round: Round) -> tuple[Visit, Step] | None:
-    """The visit at which the walk ended and its step that emitted a token, if there is one."""
+    """Return the visit at which the walk ended and its step that emitted, if there is one."""
     if round.visits and round.visits[-1].steps and round.visits[-1].steps[-1].rule == "emit":
         return round.visits[-1], round.visits[-1].steps[-1]
     return None
@@ -62,7 +62,7 @@ def _verdicts(round: Round) -> list[str]:
 
 
 def _add_ghosts(graph: nx.DiGraph, round: Round) -> None:
-    """Pruned children, each among its siblings by slot."""
+    """Add pruned children, each among its siblings by slot."""
     for parent, node in enumerate(round.nodes):
         if not node.ghosts:
             continue

@@ -1,5 +1,7 @@
-"""The marks of the draft tree's nodes. Shape and colour tell where a node comes from; label,
-outline, check and cross tell the verdict."""
+"""The marks of the draft tree's nodes.
+
+Shape and colour tell where a node comes from; label, outline, check and cross tell the verdict.
+"""
 
 from collections import defaultdict
 from typing import Any
@@ -23,7 +25,7 @@ PALENESS = 0.45
 def traces(
     graph: nx.DiGraph, place: dict[Any, Place], when: Moments, run: Run
 ) -> list[dict[str, Any]]:
-    """Marks as they end, by kind: each node stands in one of them. Before, "waiting" ones."""
+    """Return marks as they end, by kind, each node in one of them, and "waiting" ones before."""
     groups: dict[tuple[str, bool, Span], list[Any]] = defaultdict(list)
     for name in place:
         node = graph.nodes[name]
@@ -68,7 +70,7 @@ def _final(kind: str, names: list[Any], nodes: list[dict[str, Any]], run: Run) -
 
 
 def _waiting(nodes: list[dict[str, Any]], run: Run) -> dict[str, Any]:
-    """Undecided children: nothing of them is told but token and kind, and none can be chosen."""
+    """Return undecided children: they show token and kind alone, and none can be chosen."""
     marks = [MARKS[node["kind"]] for node in nodes]
     return {
         "text": [sentences.escape(sentences.name(run, node["token"], GLYPHS)) for node in nodes],
@@ -85,12 +87,12 @@ def _waiting(nodes: list[dict[str, Any]], run: Run) -> dict[str, Any]:
 
 
 def _same(values: list[Any]) -> Any:
-    """One value where all are the same."""
+    """Return one value where all are the same."""
     return values[0] if len(set(values)) == 1 else values
 
 
 def _row(name: Any, node: dict[str, Any], run: Run) -> list[Any]:
-    """The numbers behind a mark, in the order of `ROW`."""
+    """Return the numbers behind a mark, in the order of `ROW`."""
     shown = sentences.escape(sentences.name(run, node["token"]))
     numbers = [_short_number(node.get(key)) for key in ROW[3:7]]
     return [name, shown, node["verdict"], *numbers, node["slot"]]
@@ -101,7 +103,7 @@ def _short_number(value: float | None) -> float | None:
 
 
 def _label(node: dict[str, Any], run: Run) -> str:
-    """The token with visible whitespace, cut, and the verdict's sign."""
+    """Return the token with visible whitespace, cut, and the verdict's sign."""
     shown = sentences.escape(sentences.name(run, node["token"], GLYPHS))
     sign = {"accept": palette.CHECK, "reject": palette.CROSS}.get(node["verdict"])
     return f"{shown} {sign}" if sign else shown

@@ -28,11 +28,11 @@ class Moments:
 
     @property
     def prune(self) -> int | None:
-        """The frame that drops the pruned; None where nothing was drafted."""
+        """Return the frame that drops the pruned; None where nothing was drafted."""
         return self.levels + 1 if self.levels else None
 
     def stages(self, name: Any, node: dict[str, Any]) -> list[tuple[int, Span]]:
-        """How a node of `graph.of`'s stands, and in which frames.
+        """Return how a node of `graph.of` stands, and in which frames.
 
         A child that the walk did not come to is decided with the last verdict at its parent; the
         root stands in all frames.
@@ -47,7 +47,7 @@ class Moments:
 
 
 def spans(*starts: float) -> list[tuple[int, Span]]:
-    """Stages that begin at these frames, each until the next begins; empty ones are left out.
+    """Return stages that begin at these frames, each until the next; empty ones are left out.
 
     >>> spans(1, 4, 6), spans(1, 4, 4)
     ([(0, (1, 4)), (1, (4, 6)), (2, (6, None))], [(0, (1, 4)), (2, (4, None))])
@@ -57,7 +57,7 @@ def spans(*starts: float) -> list[tuple[int, Span]]:
 
 
 def of(round: Round) -> Moments:
-    """The moments of a round."""
+    """Return the moments of a round."""
     levels = round.levels
     first = levels + 2 if levels else 1
     count = sum(len(visit.steps) for visit in round.visits)

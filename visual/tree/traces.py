@@ -17,7 +17,7 @@ Place = tuple[float, float]  # depth and row
 
 
 def defaults(name: str) -> dict[str, Any]:
-    """What all traces of this name share; on its way to the browser a trace goes without."""
+    """Return what all traces of this name share; on its way to the browser a trace goes without."""
     if name in SIZES:
         return {"type": "scatter", "mode": "markers+text", "hovertemplate": labels.hover(name)}
     if name == CHOSEN:
@@ -28,14 +28,16 @@ def defaults(name: str) -> dict[str, Any]:
 
 
 def scatter(name: str, span: Span = ALWAYS, **attributes: Any) -> dict[str, Any]:
-    """A trace. Where it does not stand in all frames its `meta` is the span; it is seen at first
-    if it stands in the last one, for that is how a round opens."""
+    """Return a trace; where it does not stand in all frames its `meta` is the span.
+
+    It is seen at first if it stands in the last frame, for that is how a round opens.
+    """
     timing: dict[str, Any] = {} if span == ALWAYS else {"meta": list(span)}
     timing |= {} if span[1] is None else {"opacity": 0}
     return {"name": name, **defaults(name), **timing, **attributes}
 
 
 def short(coordinate: float) -> float:
-    """A coordinate in as few characters as its place needs."""
+    """Return a coordinate in as few characters as its place needs."""
     rounded = round(coordinate, 2)
     return int(rounded) if rounded == int(rounded) else rounded

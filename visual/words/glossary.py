@@ -1,4 +1,4 @@
-"""What a newcomer is told: the idea in plain words, the marks, the letters."""
+"""The help for a newcomer: the idea in plain words, the marks, the letters."""
 
 WHAT = "What is this?"
 HEAD = "The idea in plain words"
@@ -11,8 +11,8 @@ PLAIN_WORDS = (
     "the one-hot dilemma. RheoSampling gives one place at every node to a probe, a token drawn at "
     "random from all the others, so that any token can be guessed.",
     "Lossless: an acceptance test and what it leaves (the residual) make up exactly for what the "
-    "draft preferred. The text has the law of the target writing alone; the other page lets you "
-    "check that, and break it.",
+    "draft preferred. The text has the distribution of the target writing alone; the other page "
+    "lets you check that, and break it.",
 )
 MARKS_HEAD, TERMS_HEAD = "The marks", "The letters and terms"
 TERMS = (
@@ -25,7 +25,7 @@ TERMS = (
     (
         "proxy",
         "what pruning ranks by: q, and for the probe a value that does not depend on which token "
-        "was drawn, or pruning would bend the law",
+        "was drawn, or pruning would bend the distribution",
     ),
     ("u₁", "the random number that tests a probe: accepted below min(1, p / q̃)"),
     ("u₂", "the random number that picks one of the siblings, or another token"),

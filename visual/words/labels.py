@@ -1,4 +1,4 @@
-"""Every string a person sees, grouped by room; a second language would be a second module."""
+"""The strings of the page and its viewer; a second language would be a second module."""
 
 # --- the page ---
 TITLE = "RheoScope"
@@ -36,7 +36,7 @@ STRATEGY_NAMES = {
     "autoregressive": "Autoregressive (no draft)",
 }
 
-BIASED_NOTE = "This strategy changes the text's law on purpose: it shows what goes wrong."
+BIASED_NOTE = "This strategy changes the text's distribution on purpose: it shows what goes wrong."
 
 # --- the status line, the notices ---
 LOADING = "The model is loading"
@@ -152,7 +152,7 @@ HOVER_WAITING = "%{hovertext}<br>waits for its verdict<extra></extra>"
 
 
 def hover(kind: str) -> str:
-    """What plotly shows over a node of this kind; the fields are `marks.ROW`."""
+    """Return what plotly shows over a node of this kind; the fields are `nodes.ROW`."""
     lines = {
         "root": (),
         "ghost": ("proxy %{customdata[3]:.4~g}   pruned",),
@@ -164,14 +164,16 @@ def hover(kind: str) -> str:
 
 # --- text: the transcript, one sentence a step, the summary ---
 PROBE_STEP = "Probe {token}: min(1, {p} / {q_tilde}) = {ratio}; u₁ = {u}: {verdict}."
-SIBLING_STEP = "Sibling {token}: its interval [{low}, {high}) of {law} {holds} {share}: {verdict}."
-NO_MASS_STEP = "Sibling {token}: {law} leaves it no mass: {verdict}."
-EMIT_STEP = "Emitted {token} from {law}: its interval [{low}, {high}) holds {share}."
+SIBLING_STEP = (
+    "Sibling {token}: its interval [{low}, {high}) of {distribution} {holds} {share}: {verdict}."
+)
+NO_MASS_STEP = "Sibling {token}: {distribution} leaves it no mass: {verdict}."
+EMIT_STEP = "Emitted {token} from {distribution}: its interval [{low}, {high}) holds {share}."
 BONUS_STEP = "A leaf: bonus {token} drawn from p; its interval [{low}, {high}) holds {share}."
 UNSEEN_STEP = "Drawn {token}, not emitted: the text had ended before it."
 HOLDS, MISSES = "holds", "does not hold"
 VERDICTS = {"accept": "accepted", "reject": "rejected", "emit": "emitted"}
-LAWS = {"p": "p", "residual": "the residual"}
+DISTRIBUTIONS = {"p": "p", "residual": "the residual"}
 SHARE = "u₂ = {u}"
 RESCALED = "{share} (u₂ = {u}, rescaled behind the head)"
 
@@ -231,16 +233,16 @@ P, Q, Q_TILDE = "p", "q", "q̃"
 OTHERS = "all others"
 
 # --- the residual strip ---
-LAW = "p{index}"
+STAGE = "p{index}"
 SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"
-STAGE_REJECT = "{law} · probe {token} ✕  u₁ {u} ≥ {p} / {q_tilde} = {ratio}"
-STAGE_ACCEPT = "{law} · probe {token} ✓  u₁ {u} < min(1, {p} / {q_tilde}) = {ratio}"
-STAGE_CHILD = "{law} · u₂ {u} falls on {token} ✓"
-STAGE_MISS = "{law} · u₂ {u} falls on none of these"
-STAGE_EMIT = "{law} · u₂ {u} falls on {token}, emitted"
-STAGE_BONUS = "{law} · a leaf: u₂ {u} falls on {token}, the bonus"
-STAGE_LEFT = "{law} · what is left, stretched to 1"
-STAGE_PLAIN = "{law}"
+STAGE_REJECT = "{distribution} · probe {token} ✕  u₁ {u} ≥ {p} / {q_tilde} = {ratio}"
+STAGE_ACCEPT = "{distribution} · probe {token} ✓  u₁ {u} < min(1, {p} / {q_tilde}) = {ratio}"
+STAGE_CHILD = "{distribution} · u₂ {u} falls on {token} ✓"
+STAGE_MISS = "{distribution} · u₂ {u} falls on none of these"
+STAGE_EMIT = "{distribution} · u₂ {u} falls on {token}, emitted"
+STAGE_BONUS = "{distribution} · a leaf: u₂ {u} falls on {token}, the bonus"
+STAGE_LEFT = "{distribution} · what is left, stretched to 1"
+STAGE_PLAIN = "{distribution}"
 
 # --- the timeline of a run ---
 TIMELINE_EXPECTED = "━ expected"

@@ -1,4 +1,4 @@
-"""Sentences about sharing one server: its limits, its line of visitors, what it refuses."""
+"""Sentences about sharing one server: its limits, its queue of visitors, what it refuses."""
 
 AHEAD = "{count} ahead of you …"
 QUEUE_FULL = (

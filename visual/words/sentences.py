@@ -1,28 +1,25 @@
 """Tokens, steps and runs in words: a token's visible form, one sentence a step, the summary."""
 
-import codecs
 import functools
 import html
 import math
-import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 from rheo.params import strategy_fields
-from rheo.trace.schema import Emission, Node, Round, Run, Step, Visit
+from rheo.trace.schema import Node, Round, Run, Step, Visit
 from visual.style.palette import MARKS
 from visual.words import labels
 
 VISIBLE = {" ": "␣", "\n": "↵", "\r": "␍", "\t": "→", "\x7f": "␡", "\N{NO-BREAK SPACE}": "⍽"}
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}  # what does not print by itself
-BYTE = re.compile("⟨0x([0-9A-F]{2})⟩")  # a token that is no whole character
 MOST_DIGITS = 12
 SMALL = 0.1  # below, three decimals are fewer than three digits
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def token(text: str, limit: int | None = None) -> str:
-    """A token so that all of it shows: nothing is stripped, nothing acts (newline, bidi, NUL).
+    """Return a token so that all of it shows: nothing is stripped, nothing acts (bidi, NUL).
 
     Args:
         limit: cut to this many columns (a wide character takes two), the last one "…".
@@ -30,7 +27,7 @@ def token(text: str, limit: int | None = None) -> str:
     >>> token(" sea\\n"), token("\\u202eabc"), token(" lighthouse", limit=8), token("")
     ('␣sea↵', '⟨U+202E⟩abc', '␣lighth…', '⟨⟩')
     """
-    glyphs = [_glyph(char) for char in text] or ["⟨⟩"]
+    glyphs = [visible(char) for char in text] or ["⟨⟩"]
     if unicodedata.combining(text[:1] or " "):
         glyphs.insert(0, "◌")  # an accent needs something to stand on
     if limit is None or sum(map(_width, glyphs)) <= limit:
@@ -44,7 +41,8 @@ def token(text: str, limit: int | None = None) -> str:
     return "".join(kept) + "…"
 
 
-def _glyph(char: str) -> str:
+def visible(char: str) -> str:
+    """Return a character as it can be seen."""
     if char in VISIBLE:
         return VISIBLE[char]
     if char < " ":
@@ -57,18 +55,18 @@ def _width(glyph: str) -> int:
 
 
 def name(run: Run, token_id: int, limit: int | None = None) -> str:
-    """A token id as `token`; an id the trace does not know is ⟨id⟩."""
+    """Return a token id as `token`; an id the trace does not know is ⟨id⟩."""
     return token(run.tokens.get(token_id, f"⟨{token_id}⟩"), limit)
 
 
 def word(run: Run, token_id: int) -> str:
-    """`name` inside a sentence: in quotes, where it does not begin with a visible space."""
+    """Return `name` for a sentence: in quotes, where it begins with no visible space."""
     shown = name(run, token_id)
     return shown if shown.startswith("␣") else labels.QUOTED.format(token=shown)
 
 
 def escape(text: str) -> str:
-    """For a plotly text, which reads a little HTML: `<b>` shows as it is, quotes stay quotes.
+    """Return text for plotly, which reads a little HTML: `<b>` shows as it is, quotes stay quotes.
 
     >>> escape('<b>"&amp;"')
     '&lt;b&gt;"&amp;amp;"'
@@ -76,86 +74,19 @@ def escape(text: str) -> str:
     return html.escape(text, quote=False)
 
 
-# The transcript
-
-
-def transcript(
-    run: Run,
-    upto_round: int | None = None,
-    active: int | None = None,
-    chosen: int | None = None,
-) -> str:
-    """All new tokens as HTML, one span each, newlines kept.
-
-    A span's classes are "token" and the origin; data-mark is the origin's letter for the style
-    sheet to show, data-round and data-node (of an accepted draft token) say where it comes from.
-    The characters that several tokens make up stand in the span of the last of them.
-
-    Args:
-        upto_round: the last round to show, -1 for the prefill's token alone; None for all.
-        active, chosen: the round whose spans get the class "active", and the node of it whose
-            span gets "chosen".
-    """
-    shown = run.rounds if upto_round is None else run.rounds[: upto_round + 1]
-    placed: list[tuple[int | None, Emission]] = [(None, run.first)]
-    placed += [(r.index, emission) for r in shown for emission in r.emitted]
-    pieces = _characters(run.tokens.get(e.token, f"⟨{e.token}⟩") for _, e in placed)
-    spans = [
-        _span(run, at, emission, piece, active, chosen)
-        for (at, emission), piece in zip(placed, pieces, strict=True)
-    ]
-    return f'<div class="transcript" style="white-space:pre-wrap">{"".join(spans)}</div>'
-
-
-def _span(
-    run: Run, at: int | None, emission: Emission, piece: str, active: int | None, chosen: int | None
-) -> str:
-    classes = ["token", emission.origin]
-    where = ""
-    title = labels.SPAN_FIRST
-    if at is not None:
-        where, title = f' data-round="{at}"', labels.SPAN_TITLE
-        classes += ["active"] if at == active else []
-    if emission.node is not None:
-        where += f' data-node="{emission.node}"'
-        classes += ["chosen"] if at == active and emission.node == chosen else []
-    title = title.format(
-        token=name(run, emission.token),
-        origin=labels.ORIGINS[emission.origin],
-        round=None if at is None else at + 1,
-    )
-    return (
-        f'<span class="{" ".join(classes)}" data-mark="{MARKS[emission.origin].letter}"{where}'
-        f' title="{html.escape(title)}">{html.escape(piece)}</span>'
-    )
-
-
-def _characters(texts: Iterable[str]) -> Iterator[str]:
-    """Running text of tokens: bytes join to characters, what would act or hide is made visible."""
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    for text in texts:
-        plain = "".join(char if char in " \n\t" else _glyph(char) for char in text)
-        parts = BYTE.split(plain)  # text, byte, text, byte, ..., text
-        raw = [bytes([int(p, 16)]) if i % 2 else p.encode() for i, p in enumerate(parts)]
-        yield decoder.decode(b"".join(raw))
-
-
-# One sentence a step
-
-
 def sentences(run: Run, round: Round) -> list[str]:
-    """One sentence per step of the walk, in its order, with the step's own numbers."""
+    """Return one sentence per step of the walk, in its order, with the step's own numbers."""
     out = []
     for visit in round.visits:
-        law = "p"
+        distribution = "p"
         for step in visit.steps:
             if step.rule == "probe":
                 out.append(_probe_sentence(run, step))
-                law = "residual"
+                distribution = "residual"
             elif step.rule == "sibling":
-                out.append(_sibling_sentence(run, step, law))
+                out.append(_sibling_sentence(run, step, distribution))
             else:
-                out.append(_emit_sentence(run, round, visit, step, law))
+                out.append(_emit_sentence(run, round, visit, step, distribution))
     return out
 
 
@@ -171,10 +102,10 @@ def _probe_sentence(run: Run, step: Step) -> str:
     )
 
 
-def _sibling_sentence(run: Run, step: Step, law: str) -> str:
+def _sibling_sentence(run: Run, step: Step, distribution: str) -> str:
     said = {
         "token": word(run, step.token),
-        "law": labels.LAWS[law],
+        "distribution": labels.DISTRIBUTIONS[distribution],
         "verdict": labels.VERDICTS[step.verdict],
     }
     if step.low == step.high:
@@ -183,15 +114,19 @@ def _sibling_sentence(run: Run, step: Step, law: str) -> str:
     return labels.SIBLING_STEP.format(**said, **interval(step), holds=holds)
 
 
-def _emit_sentence(run: Run, round: Round, visit: Visit, step: Step, law: str) -> str:
+def _emit_sentence(run: Run, round: Round, visit: Visit, step: Step, distribution: str) -> str:
     if all(emission.node is not None for emission in round.emitted):
         return labels.UNSEEN_STEP.format(token=word(run, step.token))
     template = labels.BONUS_STEP if round.is_leaf(visit.node) else labels.EMIT_STEP
-    return template.format(token=word(run, step.token), law=labels.LAWS[law], **interval(step))
+    return template.format(
+        token=word(run, step.token),
+        distribution=labels.DISTRIBUTIONS[distribution],
+        **interval(step),
+    )
 
 
 def interval(step: Step) -> dict[str, str]:
-    """low, high and the share that does or does not fall between them, as a sentence says them."""
+    """Return low, high and the share that does or does not fall between them, as words."""
     low, high, share = ordered([step.low, step.high, step.share])
     shown = labels.SHARE.format(u=share)
     if abs(step.share - step.uniform) > 1e-6:
@@ -201,7 +136,7 @@ def interval(step: Step) -> dict[str, str]:
 
 
 def number(x: float) -> str:
-    """Three significant digits.
+    """Return a number with three significant digits.
 
     >>> number(0.03142), number(1.0), number(0.0), number(3.14159e-07)
     ('0.0314', '1', '0', '3.14e-07')
@@ -210,8 +145,9 @@ def number(x: float) -> str:
 
 
 def ordered(values: Sequence[float]) -> list[str]:
-    """Numbers with as many decimals, three at least, as it takes to tell the different ones apart;
-    small ones with as many digits.
+    """Return numbers with as many decimals, three at least, as tell the different ones apart.
+
+    Small ones have as many digits.
 
     >>> ordered([0.6113, 0.6111]), ordered([0.0, 0.00041, 0.5])
     (['0.6113', '0.6111'], ['0', '0.00041', '0.500'])
@@ -229,12 +165,12 @@ def _decimal(x: float, digits: int) -> str:
     return f"{x:.{digits}g}" if 0 < x < SMALL else f"{x:.{digits}f}"
 
 
-# A round and a run in one line
-
-
 def headline(run: Run, round: Round) -> str:
-    """The round's point: what was written and accepted, what became of the probe, and the
-    expectation of this tree beside the same nodes verified one-hot."""
+    """Return a round in one sentence.
+
+    It says what was written and accepted, what became of the probe, and the expectation of this
+    tree beside the same nodes verified one-hot.
+    """
     if len(round.nodes) == 1:
         return labels.NO_DRAFT.format(token=word(run, round.visits[-1].steps[-1].token))
     probes = any(node.kind == "probe" for node in round.nodes)
@@ -268,7 +204,7 @@ def _probes(run: Run, visits: Sequence[Visit], nodes: Sequence[Node]) -> str:
 
 
 def one_hot_expected(round: Round) -> float:
-    """Expected accepted tokens of these kept nodes if each were verified as a point mass.
+    """Return the expected accepted tokens of these nodes, were each verified as a point mass.
 
     Exact: one-hot verification reaches a node with the product of p along its path.
     """
@@ -279,7 +215,7 @@ def one_hot_expected(round: Round) -> float:
 
 
 def unvisited(run: Run, round: Round, node: int) -> str:
-    """Why there are no distributions to show at `node`."""
+    """Return why there are no distributions to show at `node`."""
     end = round.visits[-1].node if round.visits else 0
     there: Node = round.nodes[node]
     return labels.UNVISITED.format(
@@ -288,7 +224,7 @@ def unvisited(run: Run, round: Round, node: int) -> str:
 
 
 def summary(run: Run) -> list[tuple[str, str]]:
-    """The run in (label, value) pairs."""
+    """Return the run in (label, value) pairs."""
     none = labels.NOTHING_YET
     seconds = math.fsum(r.ms.total for r in run.rounds) / 1000
     tokens = sum(len(r.emitted) for r in run.rounds)

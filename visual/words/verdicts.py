@@ -33,27 +33,29 @@ COUNTS = {  # noun -> (one, more)
 GOES_ON = "; the walk goes on at {token}."
 GOES_ON_LEAF = "; the walk goes on at {token}, a leaf."
 TEXT_ENDS = "; the text ends with it."
-LEFT = "; {mass} of {law} is left and is normalised."
+LEFT = "; {mass} of {distribution} is left and is normalised."
 WHOLE = "all"
 
 # --- guess first ---
 ASK_PROBE = "Will the probe {token} be accepted?"
 ASK_SIBLING = "Will the sibling {token} be accepted?"
-HINT_PROBE = "It will if u₁ falls below min(1, {law} / {draft})."
-HINT_SIBLING = "It will if u₂ falls into its interval of {law}."
+HINT_PROBE = "It will if u₁ falls below min(1, {distribution} / {draft})."
+HINT_SIBLING = "It will if u₂ falls into its interval of {distribution}."
 
 # --- cards ---
 P_SYMBOL, RESIDUAL, RESIDUAL_NEXT, Q_TILDE_SYMBOL, NEXT = "p", "r", "r′", "q̃", "′"
-RATIO = "min(1, {law} / {draft}) = min(1, {p} / {q_tilde}) = {ratio}"
+RATIO = "min(1, {distribution} / {draft}) = min(1, {p} / {q_tilde}) = {ratio}"
 RATIO_TOLD = "; u₁ = {u}: {verdict}"
 TICK_1, TICK_2 = "u₁", "u₂"
-RESIDUAL_FORMULA = "{next} = max(0, {law} − {draft}) / {mass}"
-RESIDUAL_SAID = "{mass} of {law} is left; stretched to 1 it is the law of the next draw."
-INTERVAL = "its interval [{low}, {high}) of {law}"
+RESIDUAL_FORMULA = "{next} = max(0, {distribution} − {draft}) / {mass}"
+RESIDUAL_SAID = (
+    "{mass} of {distribution} is left; stretched to 1 it is the distribution of the next draw."
+)
+INTERVAL = "its interval [{low}, {high}) of {distribution}"
 INTERVAL_TOLD = " {holds} {share}: {verdict}"
-NO_MASS = "{law} leaves it no mass"
+NO_MASS = "{distribution} leaves it no mass"
 NO_MASS_TOLD = ": {verdict}"
-EMITTED = "its interval [{low}, {high}) of {law} holds {share}"
+EMITTED = "its interval [{low}, {high}) of {distribution} holds {share}"
 NOT_EMITTED = "drawn, but not emitted: the text had ended before it"
 
 # --- the local ranking ---
@@ -70,7 +72,7 @@ RANK_PROBE_FIRST = (
 )
 RANK_NAIVE = (
     "Here the probe is scored by its own q, {proxy}: where it stands depends on the token that was "
-    "drawn, and that biases the law"
+    "drawn, and that biases the distribution"
 )
 RANK_FIXED = "No probe was drawn here: the children stand in the order of q"
 TEXT_CUT = "; the smallest score that pruning kept in this round is {cut}."

@@ -97,7 +97,7 @@ def test_nothing_concealed_shows_with_every_strategy(played):
 
 
 PROBE = re.compile(
-    r"min\(1, (?P<law>[pr]) / (?P<draft>q̃′*)\) = min\(1, (?P<p>\S+) / (?P<q>\S+)\) = "
+    r"min\(1, (?P<distribution>[pr]) / (?P<draft>q̃′*)\) = min\(1, (?P<p>\S+) / (?P<q>\S+)\) = "
     r"(?P<ratio>[\d.]+).*?; u₁ = (?P<u>[\d.]+): (?P<said>\w+)"
 )
 LEFT = re.compile(r"= max\(0, [pr] − q̃′*\) / (?P<mass>\S+)")
@@ -122,7 +122,7 @@ def check_probe(visit, step, html):
     assert (taken or [0.0]) == pytest.approx([step.ratio], abs=6e-5)
     assert Card(html).tick == pytest.approx(u, abs=6e-4)
     first = visit.steps[0] is step
-    assert (found["law"], found["draft"]) == ("p", "q̃") or not first
+    assert (found["distribution"], found["draft"]) == ("p", "q̃") or not first
     left = LEFT.search(all_text(html))
     assert bool(left) <= (step.verdict == "reject")
     if left and first:

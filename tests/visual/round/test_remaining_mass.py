@@ -74,8 +74,8 @@ def told(run: Run, round: Round, visit: Visit) -> list[list[float | str]]:
 def strip(run: Run, round: Round, visit: Visit, at: int) -> float:
     """The width of what is not hatched in the bar of the probe at step `at`."""
     drawn = residual.strip(run, round, visit.node, at + 1)
-    law = next(trace for trace in drawn["data"] if trace["name"] == "law")
-    rows = [dict(zip(residual.SEGMENT, row, strict=True)) for row in law["customdata"]]
+    distribution = next(trace for trace in drawn["data"] if trace["name"] == "distribution")
+    rows = [dict(zip(residual.SEGMENT, row, strict=True)) for row in distribution["customdata"]]
     stage = sum(step.verdict == "reject" for step in visit.steps[:at])
     bar = [row for row in rows if row["stage"] == stage]
     assert math.fsum(row["width"] for row in bar) == pytest.approx(1)
@@ -93,8 +93,8 @@ def test_the_next_bar_by_hand_is_what_is_left():
     """All of it lies outside the record: ␣dog, 0.8 of the outside, is 0.8 of what is left."""
     run = beyond_the_record()
     drawn = residual.strip(run, run.rounds[0], 0, 1)
-    law = next(trace for trace in drawn["data"] if trace["name"] == "law")
-    rows = [dict(zip(residual.SEGMENT, row, strict=True)) for row in law["customdata"]]
+    distribution = next(trace for trace in drawn["data"] if trace["name"] == "distribution")
+    rows = [dict(zip(residual.SEGMENT, row, strict=True)) for row in distribution["customdata"]]
     (dog,) = by_hand.ids("dog")
     assert [r["width"] for r in rows if (r["stage"], r["token"]) == (1, dog)] == pytest.approx(
         [0.8]

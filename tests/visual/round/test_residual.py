@@ -21,9 +21,9 @@ def data(figure) -> dict:
 
 def bars(figure) -> list[dict]:
     """By row from the top: stage, and its segments {token, left, width, taken, chosen}."""
-    law, rows = data(figure)["law"], defaultdict(list)
-    lines = law["marker"]["line"]["width"]
-    for y, row, line in zip(law["y"], law["customdata"], lines, strict=True):
+    distribution, rows = data(figure)["distribution"], defaultdict(list)
+    lines = distribution["marker"]["line"]["width"]
+    for y, row, line in zip(distribution["y"], distribution["customdata"], lines, strict=True):
         segment = dict(zip(residual.SEGMENT, row, strict=True))
         rows[y].append({**segment, "chosen": line == 2})
     return [{"stage": rows[y][0]["stage"], "segments": rows[y]} for y in sorted(rows)]

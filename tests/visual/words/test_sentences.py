@@ -15,6 +15,7 @@ from rheo.trace import io
 from rheo.trace.schema import Emission
 from tests.visual import by_hand, sample
 from visual.words import sentences
+from visual.words.transcript_html import transcript
 
 HOSTILE = ("<img src=x onerror=go()>", '"><b>', "${x}", "a\0b", "\u202eabc", "\ud800", "`", "&lt;")
 
@@ -81,7 +82,7 @@ class Spans(HTMLParser):
 
 def test_a_transcript_is_the_text_token_by_token():
     run = by_hand.run()
-    spans = Spans(sentences.transcript(run, active=1, chosen=6)).spans
+    spans = Spans(transcript(run, active=1, chosen=6)).spans
     assert "".join(words for _, words in spans) == run.text
     assert [
         (a["class"], a["data-mark"], a.get("data-round"), a.get("data-node")) for a, _ in spans
@@ -99,17 +100,17 @@ def test_a_transcript_is_the_text_token_by_token():
 
 @pytest.mark.parametrize("run", [by_hand.run(), sample.run(3)])
 def test_a_transcript_grows_at_its_end_alone(run):
-    shown = [sentences.transcript(run, upto) for upto in range(-1, len(run.rounds))]
+    shown = [transcript(run, upto) for upto in range(-1, len(run.rounds))]
     for shorter, longer in pairwise(shown):
         assert longer.startswith(shorter.removesuffix("</div>"))
-    assert shown[-1] == sentences.transcript(run)
+    assert shown[-1] == transcript(run)
     assert len(Spans(shown[0]).spans) == 1
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_a_hostile_token_stays_text(hostile):
     run = by_hand.with_text(by_hand.run(), hostile)
-    html = sentences.transcript(run)
+    html = transcript(run)
     parsed = Spans(html)
     assert parsed.tags == ["div"] + ["span"] * 7
     assert all(words == sentences.token(hostile).replace("␣", " ") for _, words in parsed.spans)
@@ -130,7 +131,7 @@ def test_bytes_of_one_character_join():
         first=Emission(0, "prefill"),
         rounds=(replace(run.rounds[0], emitted=emitted),),
     )
-    assert [words for _, words in Spans(sentences.transcript(run)).spans] == ["", "", "☃!", " z"]
+    assert [words for _, words in Spans(transcript(run)).spans] == ["", "", "☃!", " z"]
 
 
 # Sentences
