@@ -20,7 +20,7 @@ from rheo.trace.schema import Run
 from visual.browser import component, messages, source_files
 from visual.dilemma import acceptance, curves, transport_plan
 from visual.pages import small_worlds
-from visual.pages.node_request import NODE_RULES, PLAYED, NodeRequest
+from visual.pages.node_request import NODE_RULES, PLAYABLE, NodeRequest
 from visual.pages.small_worlds import WORLD, DilemmaVisitor, load
 from visual.round import slots
 from visual.words import one_hot
@@ -75,7 +75,7 @@ def common() -> dict[str, Any]:
     return {
         "words": one_hot.DILEMMA,
         "presets": [(name, load(name)["title"]) for name in scenarios.names("node")],
-        "rules": {"node": named(NODE_RULES), "world": named(PLAYED)},
+        "rules": {"node": named(NODE_RULES), "world": named(PLAYABLE)},
         "world": {name: load(WORLD)["params"][name] for name in ("m", "T", "R")},
         "drawing": messages.common(),
     }

@@ -11,8 +11,8 @@ from rheo.errors import RheoError
 from visual.words import one_hot
 
 _NodeRule = Literal["rheo", "rheo-rrsw", "topk"]
-_Played = Literal["rheo", "rheo-rrsw", "topk", "naive", "token-ties", "fillers-first"]
-NODE_RULES, PLAYED = get_args(_NodeRule), get_args(_Played)
+_Playable = Literal["rheo", "rheo-rrsw", "topk", "naive", "token-ties", "fillers-first"]
+NODE_RULES, PLAYABLE = get_args(_NodeRule), get_args(_Playable)
 
 _Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 _Whole = Annotated[int, Field(strict=True)]  # a bool is no number
@@ -62,5 +62,5 @@ class WorldRequest(_Request):
 class PlayRequest(WorldRequest):
     """Two strategies to play in a small world."""
 
-    left: _Played
-    right: _Played
+    left: _Playable
+    right: _Playable

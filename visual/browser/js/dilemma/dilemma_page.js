@@ -69,6 +69,7 @@ class DilemmaPage {
     }
     part('note').textContent = message.note;
     this.bars.fillRows();
+    this.draw.wanted = true;
     this.show(message.views);
     if (message.boxes) this.worlds.open(message.boxes);
     this.root.dataset.drawn = name;

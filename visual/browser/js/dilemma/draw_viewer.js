@@ -4,17 +4,28 @@ import { Viewer } from '../viewer/viewer.js';
 import { dial } from './dial.js';
 
 const SLOTS = 1;                             // the step that fills the slots: a draw begins there
+const REST = 250;                            // ms that dragged numbers must stay before their draw is drawn
 
 export class DrawViewer {
   constructor(page) {
     const { part, view } = page, props = { common: JSON.stringify(page.drawing), reply: '' };
     this.viewer = new Viewer({ element: part('viewer'), props, trigger() {}, watch() {} });
+    this.wanted = true;                      // the reader asked for a draw, not for other numbers
+    this.timer = 0;
+    const ask = () => { this.wanted = true; page.send(); };
     dial.offer(part('rule'), page.rules.node, 'rheo');
-    part('rule').addEventListener('change', ({ target }) => { view.rule = target.value; page.send(); });
-    part('again').addEventListener('click', () => { view.seed += 1; page.send(); });
+    part('rule').addEventListener('change', ({ target }) => { view.rule = target.value; ask(); });
+    part('again').addEventListener('click', () => { view.seed += 1; ask(); });
   }
 
   show(draw) {
+    clearTimeout(this.timer);
+    if (this.wanted) this.open(draw);
+    else this.timer = setTimeout(() => this.open(draw), REST);
+    this.wanted = false;
+  }
+
+  open(draw) {
     this.viewer.replace({ ...draw, frame: 0 });
     this.viewer.seek(SLOTS);
     this.viewer.root.dataset.state = 'recorded';
