@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from tests.space.front_matter import README, REQUIREMENTS, ROOT, front_matter, listed
 
@@ -13,7 +14,8 @@ KNOWN = {
     *("fullWidth", "thumbnail", "suggested_hardware", "preload_from_hub"),
     *("startup_duration_timeout", "disable_embedding", "custom_headers"),
 }
-LEFT_TO_THE_SPACE = {"spaces", "pydantic", "starlette", "huggingface-hub", "uvicorn", "websockets"}
+LEFT_TO_THE_SPACE = {"spaces", "starlette", "huggingface-hub", "uvicorn", "websockets"}
+SPACES_PYDANTIC = "2.12.0"  # gradio's extras, which a Space installs, want one below 2.13
 
 
 def complaints(front: dict, packages: dict[str, str]) -> list[str]:
@@ -33,6 +35,8 @@ def complaints(front: dict, packages: dict[str, str]) -> list[str]:
     if not {front.get("colorFrom"), front.get("colorTo")} <= COLOURS:
         said.append("a colour that the Hub does not know")
     said += [f"{name} is the Space's to choose" for name in LEFT_TO_THE_SPACE & packages.keys()]
+    if not SpecifierSet(packages.get("pydantic", "")).contains(SPACES_PYDANTIC):
+        said.append("pydantic's range leaves out the one that a Space brings")
     said += [f"{n} has no upper bound" for n, v in packages.items() if not re.search("==|<", v)]
     if "==" in packages.get("torch", "") or "+" in packages.get("torch", ""):
         said.append("torch is pinned: ZeroGPU brings one of its own list")
@@ -66,7 +70,8 @@ def test_a_wrong_front_matter_is_noticed(old, new):
         ("gradio==6.31.0", "gradio>=6.31"),
         ("torch>=2.8,<3", "torch==2.13.0"),
         ("torch>=2.8,<3", "torch>=2.8"),
-        ("numpy>=2,<3", "numpy>=2,<3\npydantic>=2,<3"),
+        ("numpy>=2,<3", "numpy>=2,<3\nstarlette>=0.40,<2"),
+        ("pydantic>=2.11,<3", "pydantic>=2.13,<3"),
     ],
 )
 def test_wrong_packages_are_noticed(old, new):
