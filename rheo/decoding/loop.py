@@ -251,7 +251,7 @@ class Decoding:
         params, m, rule = self.params, self._policy.m, self._strategy.rule
         rows = TargetRows(logits, params.T, params.top_k, params.top_p)
         # a CPU's host can look at a tensor without waiting for anything: it spares rows and steps
-        looks = logits.device.type == "cpu"
+        host_is_free = logits.device.type == "cpu"
         if depth <= 0:
             one = torch.ones(1, dtype=torch.float64, device=logits.device)
             return pack(tree, kept, sample_token(rows, block.u2[0]), one, one, one[0] * 0, m)
@@ -263,11 +263,13 @@ class Decoding:
             block.u1[: depth + 1],
             block.u2[: depth + 1],
             m,
-            ended=bool if looks else None,
+            ended=bool if host_is_free else None,
         )
         parents = (kept.child >= 0).any(-1)  # (R + 1,)
         inner = (
-            parents.nonzero()[:, 0] if looks else torch.arange(len(parents), device=logits.device)
+            parents.nonzero()[:, 0]
+            if host_is_free
+            else torch.arange(len(parents), device=logits.device)
         )
         p, accept = acceptance(tree, kept, rows, rule, m, inner)  # (R + 1,) each
         accepted = expected(kept, accept, depth)

@@ -2,8 +2,8 @@
 
 Milliseconds by part and the share outside the forwards at the shapes of an 8B target with random
 weights (goal: 5 %), no host sync in drafts and verification, greedy text equal to plain decoding,
-and the law of two tokens, all in bfloat16; then the same rounds with CUDA graphs. `--cpu` runs what
-it can on a tiny model, so that the script itself is tested.
+and the distribution of two tokens, all in bfloat16; then the same rounds with CUDA graphs. `--cpu`
+runs what it can on a tiny model, so that the script itself is tested.
 """
 
 import argparse
@@ -128,27 +128,27 @@ def greedy(target: Target, head: Eagle3, tree: dict, count: int) -> tuple[str, b
     return f"greedy: differs at token {at}; best two {gap:.4f} apart, one step {step:.4f}", near
 
 
-def law(target: Target, head: Eagle3, tree: dict, runs: int) -> tuple[str, bool]:
-    """Chi-square of the first two tokens of many seeds against the target's own law."""
+def distribution(target: Target, head: Eagle3, tree: dict, runs: int) -> tuple[str, bool]:
+    """Chi-square of the first two tokens of many seeds against the target's own distribution."""
     prompt = list(range(5, 17))
     counts: dict[tuple[int, int], int] = {}
     for seed in range(runs):
         pair = tuple(tokens(run(target, head, prompt, T=1.0, seed=seed, max_new_tokens=2, **tree)))
         counts[pair] = counts.get(pair, 0) + 1
-    first = _law_after(target, prompt)
+    first = _distribution_after(target, prompt)
     common = [int(t) for t in first.topk(min(8, len(first))).indices]
     cells = []  # (seen, expected)
     for a in common:
-        second = _law_after(target, [*prompt, a]) * first[a]
+        second = _distribution_after(target, [*prompt, a]) * first[a]
         cells += [(counts.get((a, b), 0), runs * float(second[b])) for b in range(len(second))]
     kept = [cell for cell in cells if cell[1] >= 5]
     kept.append((runs - sum(s for s, _ in kept), runs - sum(e for _, e in kept)))
     value = float(stats.chisquare(*zip(*kept, strict=True)).pvalue)
-    return f"law: {runs} runs, {len(kept)} cells, p = {value:.3f}", value > 1e-3
+    return f"distribution: {runs} runs, {len(kept)} cells, p = {value:.3f}", value > 1e-3
 
 
-def _law_after(target: Target, ids: list[int]) -> Tensor:
-    """The target's law (V,) after `ids`, float64 on the host."""
+def _distribution_after(target: Target, ids: list[int]) -> Tensor:
+    """The target's distribution (V,) after `ids`, float64 on the host."""
     target.reset(len(ids))
     logits, _ = target.prefill(torch.tensor(ids, device=target.device))
     return target_distribution(logits, 1.0).double().cpu()
@@ -175,9 +175,9 @@ def checks(device: torch.device) -> bool:
         ok = ok and again
     del big
     small = tiny_model(vocab=24).to(device, torch.bfloat16)
-    said, lawful = law(*loaded(small, device, 20), SMALL, 3000 if cuda else 150)
+    said, exact = distribution(*loaded(small, device, 20), SMALL, 3000 if cuda else 150)
     print(said, flush=True)
-    return ok and equal and lawful
+    return ok and equal and exact
 
 
 def main() -> int:

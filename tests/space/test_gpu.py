@@ -41,13 +41,13 @@ def test_without_a_gpu_the_check_says_so_and_its_cpu_parts_run():
     assert done.returncode == 0 and "no GPU here" in done.stdout
     done = run("tests.space.gpu_check", "--cpu")
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
-    assert "24 tokens equal" in done.stdout and "law: 150 runs" in done.stdout
+    assert "24 tokens equal" in done.stdout and "distribution: 150 runs" in done.stdout
 
 
 def test_the_law_check_can_fail(monkeypatch):
-    """Runs at half the temperature that the law is computed for."""
+    """Runs at half the temperature that the distribution is computed for."""
     target, head = gpu_check.loaded(gpu_check.tiny_model(vocab=24), torch.device("cpu"), 20)
     run = gpu_check.run
     monkeypatch.setattr(gpu_check, "run", lambda *a, **k: run(*a, **(k | {"T": 0.5})))
-    _, lawful = gpu_check.law(target, head, gpu_check.SMALL, 150)
-    assert not lawful
+    _, exact = gpu_check.distribution(target, head, gpu_check.SMALL, 150)
+    assert not exact

@@ -1,0 +1,77 @@
+"""A round's buffer: every array has the type and the shape that its field says."""
+
+import dataclasses
+import typing
+
+import numpy as np
+import pytest
+import torch
+
+from rheo.decoding import round_buffer
+from rheo.decoding.round_buffer import (
+    OCTAVES,
+    OUTSIDE,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    RoundBuffer,
+)
+from tests.decoding.tiny_runs import DRAFTING, decoding, new_tokens
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+TYPES = {BoolArray: np.bool_, IntArray: np.int64, FloatArray: np.float64}
+KEPT = ("candidate", "token", "parent", "depth", "expansion", "p", "accept")
+CANDIDATES = ("kind", "candidate_token", "log_proxy", "score", "true")
+ALONE = ("expected_accepted", "stop_row", "emitted_token", "emitted_low", "emitted_high")
+
+
+def wrong_types(buffer: RoundBuffer) -> list[str]:
+    """Names of the arrays whose dtype is not their annotation's."""
+    hints = typing.get_type_hints(RoundBuffer)
+    return [
+        f.name
+        for f in dataclasses.fields(buffer)
+        if hints[f.name] in TYPES and getattr(buffer, f.name).dtype != TYPES[hints[f.name]]
+    ]
+
+
+@pytest.mark.parametrize("name", [*DRAFTING, "autoregressive"])
+def test_types_and_shapes(models, name: str) -> None:
+    run = decoding(models, strategy=name, max_new_tokens=12)
+    new_tokens(run)
+    p = run.params
+    for decoded in run.rounds:
+        buffer = decoded.buffer
+        assert not wrong_types(buffer)
+        E, K = (1 + p.K * (p.depth - 1), p.K) if p.drafts else (1, 1)
+        rows = p.R + 1 if p.drafts else 1
+        n, vocab = len(buffer.visited), run.target.vocab_size
+        assert {getattr(buffer, field).shape for field in KEPT} == {(rows,)}
+        assert {getattr(buffer, field).shape for field in CANDIDATES} == {(E, K)}
+        assert {getattr(buffer, field).shape for field in ALONE} == {()}
+        assert buffer.outside_ids.shape == buffer.outside_p.shape == (n, min(OUTSIDE, vocab))
+        assert buffer.rest_counts.shape == buffer.rest_masses.shape == (n, OCTAVES)
+        assert buffer.support_p.shape == buffer.support_log_q.shape == buffer.support_ids.shape
+
+
+def test_a_wrong_type_would_show(models) -> None:
+    run = decoding(models, max_new_tokens=2)
+    new_tokens(run)
+    buffer = run.rounds[0].buffer
+    assert wrong_types(dataclasses.replace(buffer, token=buffer.token.astype(float))) == ["token"]
+
+
+def test_ids_of_53_bits_are_exact_and_there_is_one_copy(monkeypatch) -> None:
+    copies = []
+    cpu = torch.Tensor.cpu
+    monkeypatch.setattr(torch.Tensor, "cpu", lambda x: copies.append(1) or cpu(x))
+    parts = {
+        "id": torch.tensor([2**53 - 1, -1]),
+        "live": torch.tensor([[True], [False]]),
+        "p": torch.tensor(0.1),
+    }
+    arrays = round_buffer._to_host(parts)
+    assert arrays["id"].tolist() == [2**53 - 1, -1] and arrays["id"].dtype == np.int64
+    assert arrays["live"].tolist() == [[True], [False]]
+    assert arrays["p"] == np.float32(0.1) and arrays["p"].dtype == np.float64
+    assert len(copies) == 1
