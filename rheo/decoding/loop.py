@@ -266,11 +266,8 @@ class Decoding:
             ended=bool if host_is_free else None,
         )
         parents = (kept.child >= 0).any(-1)  # (R + 1,)
-        inner = (
-            parents.nonzero()[:, 0]
-            if host_is_free
-            else torch.arange(len(parents), device=logits.device)
-        )
+        every_row = torch.arange(len(parents), device=logits.device)
+        inner = parents.nonzero()[:, 0] if host_is_free else every_row
         p, accept = acceptance(tree, kept, rows, rule, m, inner)  # (R + 1,) each
         accepted = expected(kept, accept, depth)
         first = self._strategy.fields.tests_deterministic_first
