@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from rheo.errors import RheoError
+from rheo.json_object import JsonObject
 
 
 @dataclass(frozen=True)
@@ -180,12 +181,12 @@ class DecodeParams:
         """Return the number of probe slots per node."""
         return self.fields.probe_slots(self.probes)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """Return plain values, for JSON."""
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "DecodeParams":
+    def from_dict(cls, values: JsonObject) -> "DecodeParams":
         """Read what `as_dict` gave; names it does not know are refused."""
         unknown = sorted(set(values) - set(cls.__dataclass_fields__))
         if unknown:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -24,6 +24,7 @@ from rheo.algorithm.walk import TargetRows, acceptance, gather_nodes, on_support
 from rheo.errors import RheoError
 from rheo.exact.forced_draws import force
 from rheo.exact.worlds import TableDraft, Tables, World, tables
+from rheo.json_object import JsonObject
 from rheo.params import DecodeParams
 
 _CHUNK = 1 << 14  # forced draws at a time
@@ -45,7 +46,7 @@ class Audit:
     exact_law: Tensor  # (V,) * (depth + 1) float64
     target: Tensor  # same shape
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """Return the figures of the vectors."""
         return {
             "tv": self.tv,
@@ -231,7 +232,7 @@ NAMES: dict[str, tuple[str, int, str]] = {
 }
 
 
-def audit_case(case: dict[str, Any]) -> dict[str, Any]:
+def audit_case(case: JsonObject) -> JsonObject:
     """Audit one line of a vectors file: `world`, `params`, the strategies named in `expected`."""
     try:
         given = {k: v for k, v in case["params"].items() if k != "beam"}
@@ -249,7 +250,7 @@ def audit_case(case: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def audit_file(path: Path | str) -> Iterator[dict[str, Any]]:
+def audit_file(path: Path | str) -> Iterator[JsonObject]:
     """Yield `audit_case` of each line of a .jsonl file."""
     try:
         lines = Path(path).read_text().splitlines()

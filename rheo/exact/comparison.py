@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 from rheo.algorithm.strategies import TABLE, Strategy
 from rheo.exact.audit import audit
 from rheo.exact.biased import BIASED_STRATEGIES
 from rheo.exact.worlds import World, tempered
+from rheo.json_object import JsonObject
 from rheo.params import DecodeParams
 
 LOSSLESS = ("topk", "rheo-rrsw", "rheo")
@@ -29,7 +29,7 @@ class AuditVerdict:
     worst_law: float
     worst_target: float
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """Return plain values, for JSON."""
         return asdict(self)
 
@@ -64,11 +64,11 @@ def values(params: DecodeParams) -> dict[str, Sequence[float]]:
     }
 
 
-def curves(world: World, params: DecodeParams) -> Iterator[dict[str, Any]]:
+def curves(world: World, params: DecodeParams) -> Iterator[JsonObject]:
     """Yield points of the rheostat's curves: parameter, value, and accepted and tv by strategy."""
     for name, swept in values(params).items():
         for value in swept:
-            changed: dict[str, Any] = {name: value}
+            changed: JsonObject = {name: value}
             at = replace(params, **changed)
             rows = [verdict(world, at, line) for line in _LINES]
             yield {

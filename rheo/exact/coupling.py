@@ -1,7 +1,8 @@
 """Records of one node under several rules: plain values, which a page shows before torch loads."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+
+from rheo.json_object import JsonObject
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,12 @@ class OneNode:
     couplings: dict[str, Coupling]
     optimum: float
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         """Return plain values, for JSON."""
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "OneNode":
+    def from_dict(cls, data: JsonObject) -> "OneNode":
         """Build the node that `as_dict` gave, from JSON's lists too."""
         couplings = {
             name: Coupling(
@@ -79,6 +80,6 @@ class OneNode:
             )
             for name, c in data["couplings"].items()
         }
-        rows: dict[str, Any] = {name: tuple(data[name]) for name in ("p", "q", "q_tilde", "order")}
+        rows: JsonObject = {name: tuple(data[name]) for name in ("p", "q", "q_tilde", "order")}
         rest = {name: data[name] for name in ("m", "K", "T", "optimum")}
         return cls(**rows, **rest, couplings=couplings)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rheo.errors import RheoError
+from rheo.json_object import JsonObject
 from rheo.trace.io import loads, to_json
 from rheo.trace.schema import Run
 
@@ -21,7 +22,7 @@ _STEPS = 10**9
 CHUNK = 10_000  # rounds played at a time
 
 
-def load(name: str) -> dict[str, Any]:
+def load(name: str) -> JsonObject:
     """Return one scenario by its file's name."""
     path = FOLDER / f"{name}.json"
     try:
@@ -37,7 +38,7 @@ def names(kind: str) -> list[str]:
     return [s["name"] for s in sorted(found, key=lambda s: (s["place"], s["name"]))]
 
 
-def shipped_draw(scenario: dict[str, Any], rule: str) -> Run:
+def shipped_draw(scenario: JsonObject, rule: str) -> Run:
     """Return the draw at a scenario's node that its file ships: a run of one round.
 
     Raises:
@@ -62,7 +63,7 @@ def uniforms(seed: int) -> tuple[float, float, float]:
     return uniform(), uniform(), uniform()
 
 
-def compute(scenario: dict[str, Any]) -> dict[str, Any]:
+def compute(scenario: JsonObject) -> JsonObject:
     """Return the results of a scenario, from its own numbers alone."""
     if scenario["kind"] == "node":
         return _node(scenario)
@@ -80,7 +81,7 @@ def compute(scenario: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def world_of(scenario: dict[str, Any]) -> tuple[Any, Any]:
+def world_of(scenario: JsonObject) -> tuple[Any, Any]:
     """Return the world (`worlds.World`, p untempered) and the parameters of a scenario."""
     from rheo.exact.worlds import World
     from rheo.params import DecodeParams
@@ -88,7 +89,7 @@ def world_of(scenario: dict[str, Any]) -> tuple[Any, Any]:
     return World.from_json(scenario["world"]), DecodeParams(**scenario["params"])
 
 
-def _node(scenario: dict[str, Any]) -> dict[str, Any]:
+def _node(scenario: JsonObject) -> JsonObject:
     from rheo.exact.transport import RULES, node, one_draw, tempered
 
     q, slots = scenario["q"], (scenario["m"], scenario["K"], scenario["T"])

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -11,6 +11,7 @@ from torch import Tensor
 from rheo.algorithm.distribution import target_distribution
 from rheo.algorithm.tree import Kept
 from rheo.errors import RheoError
+from rheo.json_object import JsonObject
 
 Context = tuple[int, ...]
 
@@ -30,7 +31,7 @@ class World:
     p: Mapping[Context, Sequence[float]]
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "World":
+    def from_json(cls, data: JsonObject) -> "World":
         """Read the form of the vectors: contexts written "0,3", the root's "".
 
         Raises:

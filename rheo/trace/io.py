@@ -19,6 +19,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from rheo.errors import RheoError
+from rheo.json_object import JsonObject
 from rheo.trace.schema import SCHEMA, VERSION, Run
 from rheo.trace.validate import check
 
@@ -117,12 +118,12 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not a number")
 
 
-def _large_objects() -> Callable[[dict[str, Any]], dict[str, Any]]:
+def _large_objects() -> Callable[[JsonObject], JsonObject]:
     """Return a hook that refuses a file whose large objects have more fields than any vocabulary
     has tokens: pydantic would make an error of each."""
     count = 0
 
-    def hook(fields: dict[str, Any]) -> dict[str, Any]:
+    def hook(fields: JsonObject) -> JsonObject:
         nonlocal count
         count += len(fields) if len(fields) > _LARGE else 0
         if count > _MOST_FIELDS:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors.torch import save_file
@@ -11,6 +10,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from rheo.errors import RheoError
+from rheo.json_object import JsonObject
 from rheo.models.draft.checkpoints import STORED, Checkpoint
 from rheo.models.draft.config import HeadSettings, head_config
 from rheo.models.draft.eagle3 import Eagle3
@@ -56,7 +56,7 @@ def _share(counts: Tensor, ids: Tensor) -> float:
 
 def head_settings(
     model: PreTrainedModel, draft_vocab: int, head_dim: int, bias: bool
-) -> dict[str, Any]:
+) -> JsonObject:
     """Return the config.json of a SafeAILab head whose layer has the shape of the target's."""
     config = model.config.get_text_config()
     rope = dict(getattr(config, "rope_parameters", None) or {})
@@ -84,7 +84,7 @@ def head_settings(
     }
 
 
-def initial_head(model: PreTrainedModel, target_ids: Tensor) -> tuple[dict[str, Any], Checkpoint]:
+def initial_head(model: PreTrainedModel, target_ids: Tensor) -> tuple[JsonObject, Checkpoint]:
     """Make a head before training, as near to the target's own last layer as its shape allows.
 
     Attention and MLP are the target's last layer: the halves of q, k, v that read the hidden state
@@ -137,9 +137,7 @@ def tensors_of(head: Eagle3) -> dict[str, Tensor]:
     return found
 
 
-def save(
-    head: Eagle3, config: dict[str, Any], folder: Path, embeddings: Tensor | None = None
-) -> None:
+def save(head: Eagle3, config: JsonObject, folder: Path, embeddings: Tensor | None = None) -> None:
     """Write config.json and model.safetensors (float16) in the SafeAILab layout.
 
     `embeddings` are the head's own, None where it uses the target's.

@@ -4,11 +4,11 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from rheo.errors import RheoError
+from rheo.json_object import JsonObject
 from rheo.models.draft.checkpoints import read
 from rheo.models.target.target import Target
 from rheo.training.corpus import head_layers, states
@@ -97,7 +97,7 @@ def _loop(trainer: Trainer, held: HeldOut | None, out: Path, log: "_Log") -> Non
 
 def _start(
     target: Target, found: Sequence[Shard], init: Path | None, size: int, log: "_Log"
-) -> tuple[dict[str, Any], UnrolledHead]:
+) -> tuple[JsonObject, UnrolledHead]:
     """Return the config.json and the head before the first step."""
     answers = [text.answer for shard in found for text in shard.texts if not text.held_out]
     if init is None:

@@ -5,8 +5,8 @@ with its pruned children, the table) is made when asked.
 """
 
 import json
-from typing import Any
 
+from rheo.json_object import JsonObject
 from rheo.trace.schema import Round, Run, Visit
 from visual.round import bars, ranking, residual, round_table, steps, what_if_view
 from visual.run import metrics, timeline
@@ -16,7 +16,7 @@ from visual.tree.traces import CHOSEN, SIZES, WAITING_MARK, defaults
 from visual.words import labels, measures, recordings, sentences
 from visual.words.transcript_html import transcript
 
-Message = dict[str, Any]  # what JSON can hold
+Message = JsonObject  # what JSON can hold
 
 
 def dumps(message: object) -> str:

@@ -2,7 +2,6 @@
 
 import html
 from collections.abc import Sequence
-from typing import Any
 
 from visual.style.palette import FAINT, INK, MARKS, MUTED, SANS
 from visual.style.plotly_base import Drawn, figure
@@ -21,7 +20,7 @@ _LINES = {  # colour and dash, so that no reader needs the colour
 _TICKS = 7  # values of a parameter that are written
 
 
-def curves(points: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def curves(points: Sequence[Drawn]) -> Drawn:
     """Return two rows of three small charts of `comparison.curves` records.
 
     Returns:
@@ -48,7 +47,7 @@ def legend() -> str:
     )
 
 
-def _chart(points: Sequence[dict[str, Any]], what: str, name: str, axis: str) -> tuple[str, Drawn]:
+def _chart(points: Sequence[Drawn], what: str, name: str, axis: str) -> tuple[str, Drawn]:
     """Return a chart's frame and its figure; all charts of `what` have one scale."""
     here = [point for point in points if point["parameter"] == axis]
     xs = [point["value"] for point in here]

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import gradio as gr
 from gradio.context import Context
 
+from rheo.json_object import JsonObject
 from visual.browser import component, messages, source_files
 from visual.pages import recorded_runs, url_state
 from visual.runtime import run_settings, run_store
@@ -18,7 +19,7 @@ TOOLS = Template(source_files.text("share.html"))
 KEEP = "(...values) => window.rheoscope ? window.rheoscope.settings(values) : []"
 
 
-def build(fields: dict[str, Any], notice: gr.HTML, viewer: gr.HTML) -> None:
+def build(fields: JsonObject, notice: gr.HTML, viewer: gr.HTML) -> None:
     """Read the address once the page is there, and keep it true to the controls.
 
     Args:
@@ -31,7 +32,7 @@ def build(fields: dict[str, Any], notice: gr.HTML, viewer: gr.HTML) -> None:
     def opened(request: gr.Request) -> list[Any]:
         return answer(urlencode(dict(request.query_params)))
 
-    quick: dict[str, Any] = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+    quick: JsonObject = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
     blocks = Context.root_block
     assert blocks is not None  # `build` is called inside one
     blocks.load(opened, None, [*held, notice, viewer], **quick)
@@ -57,7 +58,7 @@ def answer(query: str) -> list[Any]:
     return [*settings, sentences(values, said), gr.update(**shown)]
 
 
-def _shipped(values: url_state.Values, said: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _shipped(values: url_state.Values, said: list[str]) -> tuple[JsonObject, JsonObject]:
     """Return what the viewer gets of a run of the gallery, and that run's own settings."""
     name = values.get("trace", run_store.RECORDED)
     if name in (url_state.LIVE, run_store.RECORDED):
@@ -75,7 +76,7 @@ def _shipped(values: url_state.Values, said: list[str]) -> tuple[dict[str, Any],
 
 
 def _update(name: str, wanted: url_state.Values, values: url_state.Values) -> Any:
-    changes: dict[str, Any] = {}
+    changes: JsonObject = {}
     if name in wanted:
         changes["value"] = wanted[name]
     if name in values.get("lock", ()):

@@ -7,6 +7,7 @@ from typing import Any
 
 import gradio as gr
 
+from rheo.json_object import JsonObject
 from rheo.trace.schema import Run
 from visual.browser import component, messages
 from visual.pages import controls, deep_link, recorded_runs, rerun, slider_constraints, url_state
@@ -41,7 +42,7 @@ def build(status: gr.HTML) -> None:
             viewer = component.viewer(_opening(run_store.recorded()), messages.dumps(common))
     clock = gr.Timer(1.0)
 
-    quick: dict[str, Any] = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+    quick: JsonObject = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
     inputs = [visitor, prompt, pair, *fields.values()]
     # any run of this visitor is told to end before the next one takes its place in the queue
     begun = gr.on(

@@ -15,6 +15,7 @@ from typing import Any
 import gradio as gr
 
 from rheo.errors import RheoError
+from rheo.json_object import JsonObject
 from rheo.params import DecodeParams
 from rheo.trace import io
 from rheo.trace.schema import Run
@@ -67,7 +68,7 @@ def connect(
         fields: `run_settings.FIELDS` by name.
     """
     shown = [viewer, prompt, *fields.values()]
-    hidden: dict[str, Any] = {
+    hidden: JsonObject = {
         "show_progress": "hidden",
         "api_visibility": "private",
         "trigger_mode": "multiple",
@@ -142,7 +143,7 @@ def settings(run: Run) -> list[Any]:
     return [run.prompt[: session.PROMPT_LIMIT], *values]
 
 
-def _settable(name: str, had: dict[str, Any]) -> bool:
+def _settable(name: str, had: JsonObject) -> bool:
     """Tell whether a control can take the run's value; the largest supports have no place on it."""
     if name not in SLIDER_RANGES:
         return name in had and (name != "seed" or had[name] <= _SEEDS)

@@ -5,6 +5,7 @@ from typing import Any
 
 import gradio as gr
 
+from rheo.json_object import JsonObject
 from rheo.trace.schema import Run
 from visual.browser import messages
 from visual.run import metrics
@@ -14,9 +15,9 @@ from visual.server.settings import current
 from visual.words import measures
 
 
-def build(viewer: gr.HTML, visitor: gr.State, pair: gr.Dropdown, fields: dict[str, Any]) -> None:
+def build(viewer: gr.HTML, visitor: gr.State, pair: gr.Dropdown, fields: JsonObject) -> None:
     """Answer the viewer's event "again" {run}, which the button of the rail triggers."""
-    quick: dict[str, Any] = {
+    quick: JsonObject = {
         "show_progress": "hidden",
         "trigger_mode": "multiple",
         "api_visibility": "private",

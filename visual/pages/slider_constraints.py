@@ -7,6 +7,7 @@ from typing import Any
 
 import gradio as gr
 
+from rheo.json_object import JsonObject
 from rheo.params import DecodeParams
 from visual.pages import controls
 from visual.runtime import run_settings
@@ -16,7 +17,7 @@ MOVED = ("strategy", "m", "K", "S", "probes")  # what the others have to give wa
 HELD = ("m", "K", "S", "probes")  # sliders that may give way
 
 
-def bind(fields: dict[str, Any], notice: gr.HTML, **options: Any) -> None:
+def bind(fields: JsonObject, notice: gr.HTML, **options: Any) -> None:
     """Let a move of each of `MOVED` change the others where they cannot go together."""
     for name in MOVED:
         outputs = [*(fields[held] for held in HELD), notice]
@@ -36,7 +37,7 @@ def _resolver(moved: str) -> Callable[..., list[Any]]:
     return changed
 
 
-def resolve(moved: str, asked: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def resolve(moved: str, asked: JsonObject) -> tuple[JsonObject, list[str]]:
     """Return what has to change so that settings go together, and a sentence for each change.
 
     >>> resolve("K", {"strategy": "rheo", "m": 5, "K": 4, "S": 128, "probes": 1})
@@ -63,13 +64,13 @@ def resolve(moved: str, asked: dict[str, Any]) -> tuple[dict[str, Any], list[str
     return {name: now[name] for name in HELD if now[name] != asked[name]}, said
 
 
-def _probes(now: dict[str, Any]) -> int:
+def _probes(now: JsonObject) -> int:
     """Return how many slots the strategy wants for probes."""
     params = DecodeParams(strategy=now["strategy"], m=0, K=64, probes=max(1, int(now["probes"])))
     return params.J
 
 
-def _update(name: str, moved: str, asked: dict[str, Any], changes: dict[str, Any]) -> Any:
+def _update(name: str, moved: str, asked: JsonObject, changes: JsonObject) -> Any:
     """Return a slider's new value, and for m how far it goes now."""
     more = {"value": changes[name]} if name in changes else {}
     if name == "m" and moved != "m":

@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from rheo.errors import RheoError
 from rheo.exact import scenarios
+from rheo.json_object import JsonObject
 from rheo.params import STRATEGIES, DecodeParams
 from visual.runtime.run_settings import SLIDER_RANGES
 from visual.runtime.run_store import RECORDED
@@ -30,7 +31,7 @@ LIVE = "live"  # the trace of the run to come
 TABS = ("draw", "plan", "cheat", "dial", "honest")
 _RULES = ("rheo", "rheo-rrsw", "topk")
 
-Values = dict[str, Any]  # of a link, by name; each of its field's type
+Values = JsonObject  # of a link, by name; each of its field's type
 
 
 def _whole(text: str, low: float, high: float) -> int:

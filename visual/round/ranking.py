@@ -1,18 +1,18 @@
 """The local ranking of a node's children: why the probe stands where it stands."""
 
 import math
-from typing import Any
 
 from rheo.params import strategy_fields
 from rheo.trace.schema import Round, Run
 from visual.round import bars
+from visual.style.plotly_base import Drawn
 from visual.words import labels, sentences, verdicts
 from visual.words.sentences import number
 
 _RULED_OUT = -1e8  # a score below it: the draft gives the token no probability at all
 
 
-def table(run: Run, round: Round, node: int) -> dict[str, Any]:
+def table(run: Run, round: Round, node: int) -> Drawn:
     """Return {"head", "rows", "note"}: the children of `node` by score, kept and pruned.
 
     Ties stand by slot, as in growing and pruning. The note says what places the probe, and where

@@ -5,8 +5,6 @@ stretched to 1 and is the next bar. There the second uniform falls on a kept chi
 token; a child it passed over is taken out too. So every tick stands on what it decided.
 """
 
-from typing import Any
-
 from rheo.trace.schema import Round, Run, Visit
 from visual.round.residual_rows import Draws, Row, Segment, draws
 from visual.style.palette import FAINT, INK, PAPER, PROBE_COLOUR, WASH
@@ -141,7 +139,7 @@ def _uniforms(rows: list[Row]) -> Drawn:
     }
 
 
-def _ticks(i: int, row: Row) -> list[dict[str, Any]]:
+def _ticks(i: int, row: Row) -> list[Drawn]:
     """Return the ground of a test, and the uniform as a line across what it decides."""
     y = i * PITCH
     shapes = []
@@ -157,7 +155,7 @@ def _ticks(i: int, row: Row) -> list[dict[str, Any]]:
     return shapes
 
 
-def _words(run: Run, i: int, row: Row) -> list[dict[str, Any]]:
+def _words(run: Run, i: int, row: Row) -> list[Drawn]:
     """Return the title above a bar, and in each segment the token, where it fits."""
     words = [note(row.title, 0, i * PITCH + TITLE_HEIGHT, font={"color": INK})]
     tick = row.uniform if row.ratio is None else None

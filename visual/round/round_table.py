@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
+from rheo.json_object import JsonObject
 from rheo.trace.residuals import residuals
 from rheo.trace.schema import Round, Run, Step
 from visual.tree import graph
@@ -15,7 +16,7 @@ FORMULA = ("=", "+", "-", "@")  # a cell that begins so is run by spreadsheets
 TESTED = ("tested", "ratio", "uniform", "low", "high", "left")  # columns of a verdict
 
 
-def rows(run: Run, round: Round, ghosts: bool = False) -> list[dict[str, Any]]:
+def rows(run: Run, round: Round, ghosts: bool = False) -> list[JsonObject]:
     """Return one row a node of the tree; keys are `labels.COLUMNS`.
 
     Nodes come in the trace's order, then pruned children if asked for, then what the walk emitted.
@@ -40,7 +41,7 @@ def _verdicts(round: Round) -> Iterator[tuple[Step, float | None]]:
         yield from zip(visit.steps, residuals(visit).left, strict=True)
 
 
-def _test(step: Step, left: float | None) -> dict[str, Any]:
+def _test(step: Step, left: float | None) -> JsonObject:
     shown = step.uniform if step.rule == "probe" else step.share
     return {
         "tested": step.p,
@@ -52,7 +53,7 @@ def _test(step: Step, left: float | None) -> dict[str, Any]:
     }
 
 
-def _cells(run: Run, node: dict[str, Any]) -> dict[str, Any]:
+def _cells(run: Run, node: JsonObject) -> JsonObject:
     own = [key for key in labels.COLUMNS if key not in ("step", "node", *TESTED)]
     given = {key: node.get(key) for key in own}
     if node["verdict"] in ("root", "emit"):  # neither stands in a slot
@@ -62,7 +63,7 @@ def _cells(run: Run, node: dict[str, Any]) -> dict[str, Any]:
     return {**given, "token": name(run, node["token"])}
 
 
-def csv(table: list[dict[str, Any]]) -> str:
+def csv(table: list[JsonObject]) -> str:
     """Return rows as CSV with a head; numbers to 9 significant digits, as the trace keeps them.
 
     >>> csv([{"step": 1, "node": 2, "token": "␣a,b", "p": 0.25}]).splitlines()[1][:12]

@@ -1,8 +1,8 @@
 """The frames of a round: what a reader sees, hears and may guess at each step of the stepper."""
 
 import math
-from typing import Any
 
+from rheo.json_object import JsonObject
 from rheo.trace.residuals import residuals
 from rheo.trace.schema import Round, Run, Step, Visit
 from visual.round import bars, cards, residual
@@ -11,7 +11,7 @@ from visual.words import labels, sentences, verdicts
 from visual.words.sentences import word
 
 
-def of(run: Run, round: Round) -> list[dict[str, Any]]:
+def of(run: Run, round: Round) -> list[JsonObject]:
     """Return one frame a draft level, one for pruning, one a verdict; `reveal` says when.
 
     A frame has: phase ("draft", "prune", "verdict", and "end" for the last), node (whose panel is
@@ -39,7 +39,7 @@ def of(run: Run, round: Round) -> list[dict[str, Any]]:
     return frames
 
 
-def _frame(phase: str, node: int, sentence: str) -> dict[str, Any]:
+def _frame(phase: str, node: int, sentence: str) -> JsonObject:
     frame = {"phase": phase, "node": node, "sentence": sentence}
     return {**frame, "card": "", "ask": None, "rows": 0, "emitted": 0}
 

@@ -3,15 +3,19 @@
 import html
 import importlib
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rheo.errors import RheoError
+from rheo.json_object import JsonObject
 from rheo.params import strategy_fields
 from rheo.trace.schema import Round, Run
 from visual.style.palette import MARKS
 from visual.style.plotly_base import cell
 from visual.words import measures
 from visual.words.sentences import name, number
+
+if TYPE_CHECKING:
+    from rheo.exact.what_if import RecomputedNode, RecomputedSlot
 
 _PARTS = ("deterministic", "probe", "filler")
 _SLOTS = 6  # in the table
@@ -34,12 +38,12 @@ def block(run: Run, round: Round, node: int, m: Any, T: Any, K: Any, vocabulary:
     return {"html": made, **asked}
 
 
-def own(run: Run) -> dict[str, Any]:
+def own(run: Run) -> JsonObject:
     """Return what the run itself had of m, T and K."""
     return {key: run.params.get(key, default) for key, default in (("m", 1), ("T", 1.0), ("K", 10))}
 
 
-def _made(run: Run, round: Round, node: int, asked: dict[str, Any], vocabulary: int | None) -> str:
+def _made(run: Run, round: Round, node: int, asked: JsonObject, vocabulary: int | None) -> str:
     engine = importlib.import_module("rheo.exact.what_if")  # torch, which no view waits for
     size = vocabulary or engine.LARGEST_VOCABULARY
     before = engine.recompute(run, round, node, **own(run), vocabulary=size)
@@ -55,7 +59,7 @@ def _made(run: Run, round: Round, node: int, asked: dict[str, Any], vocabulary: 
     )
 
 
-def _bar(which: str, look: Any) -> str:
+def _bar(which: str, look: "RecomputedNode") -> str:
     """Return what is accepted at the node, stacked by kind."""
     parts = []
     for kind in _PARTS:
@@ -71,7 +75,7 @@ def _bar(which: str, look: Any) -> str:
     )
 
 
-def _rows(run: Run, before: Any, after: Any) -> str:
+def _rows(run: Run, before: "RecomputedNode", after: "RecomputedNode") -> str:
     probes = [_probe(look) for look in (before, after)]
     rows = {"z": [number(look.z) for look in (before, after)]}
     if any(probes):
@@ -89,12 +93,12 @@ def _rows(run: Run, before: Any, after: Any) -> str:
     )
 
 
-def _probe(look: Any) -> Any:
+def _probe(look: "RecomputedNode") -> "RecomputedSlot | None":
     """Return the first probe slot that was kept."""
     return next((s for s in look.slots if s.kind == "probe" and s.accept is not None), None)
 
 
-def _token(run: Run, slot: Any) -> str:
+def _token(run: Run, slot: "RecomputedSlot | None") -> str:
     return measures.NO_PROBE_HERE if slot is None else html.escape(name(run, slot.token, 10))
 
 
@@ -102,7 +106,7 @@ def _number(x: float | None) -> str:
     return measures.NOTHING if x is None else number(x)
 
 
-def _residual(run: Run, look: Any) -> str:
+def _residual(run: Run, look: "RecomputedNode") -> str:
     """Return the largest tokens of what is left after every test; the outside counts as one."""
     inside = sorted(zip(look.residual, look.ids, strict=False), reverse=True)[:_TOKENS]
     shown = [f"{html.escape(name(run, token, 8))} {cell(mass)}" for mass, token in inside if mass]
@@ -116,7 +120,7 @@ def _change(before: str, after: str, form: str = measures.CHANGE) -> str:
     return form.format(before=f"<s>{before}</s>", after=f"<b>{after}</b>")
 
 
-def _table(run: Run, before: Any, after: Any) -> str:
+def _table(run: Run, before: "RecomputedNode", after: "RecomputedNode") -> str:
     """Return the slots that stay kept: proxy, true and accept, before -> after."""
     kept = [(i, slot) for i, slot in enumerate(after.slots) if slot.accept is not None][:_SLOTS]
     if not kept:
@@ -125,7 +129,7 @@ def _table(run: Run, before: Any, after: Any) -> str:
     return f"<table><tr>{head}</tr>{''.join(_row(run, before, i, s) for i, s in kept)}</table>"
 
 
-def _row(run: Run, before: Any, at: int, slot: Any) -> str:
+def _row(run: Run, before: "RecomputedNode", at: int, slot: "RecomputedSlot") -> str:
     was = before.slots[at] if at < len(before.slots) else None
     mark, cells = MARKS[slot.kind], []
     for key in ("proxy", "true", "accept"):
@@ -137,7 +141,7 @@ def _row(run: Run, before: Any, at: int, slot: Any) -> str:
     return f"<tr>{head}{''.join(cells)}</tr>"
 
 
-def _note(round: Round, node: int, run: Run, after: Any) -> str:
+def _note(round: Round, node: int, run: Run, after: "RecomputedNode") -> str:
     said = []
     if strategy_fields(run.params.get("strategy")).deterministic == "all":
         said.append(measures.TOP_K)

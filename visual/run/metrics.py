@@ -6,6 +6,7 @@ import statistics
 from dataclasses import dataclass
 from typing import Any
 
+from rheo.json_object import JsonObject
 from rheo.params import strategy_fields
 from rheo.trace.schema import Round, Run
 from visual.round import bars
@@ -89,7 +90,7 @@ def projected(tau: float, depth: int, draft: float = COST_OF_A_LEVEL, overhead: 
     return tau / (1 + overhead + depth * draft)
 
 
-def box(run: Run, machine: Machine) -> dict[str, Any]:
+def box(run: Run, machine: Machine) -> JsonObject:
     """Return what the run's box says beside its timeline; texts but for `shares`, which is HTML."""
     return {
         "figures": figures(run),
@@ -219,7 +220,7 @@ def device(run: Run) -> str:
     return measures.THREADS.format(device=name, threads=threads)
 
 
-def projection(run: Run) -> dict[str, Any] | None:
+def projection(run: Run) -> JsonObject | None:
     """Return what the browser recomputes as the reader changes two costs; None without draft."""
     if not run.rounds or not strategy_fields(run.params.get("strategy")).draws_tree:
         return None

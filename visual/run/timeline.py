@@ -1,7 +1,6 @@
 """The run in one figure: what each round emitted, token by token, against what was expected."""
 
 import html
-from typing import Any
 
 from rheo.trace.schema import Run
 from visual.style.palette import INK, MARKS, MUTED, PAPER, WASH
@@ -110,7 +109,7 @@ def legend(run: Run) -> str:
     )
 
 
-def _mean(tau: float, last: float) -> dict[str, Any]:
+def _mean(tau: float, last: float) -> Drawn:
     line, below = {"color": MUTED, "width": 1, "dash": "dot"}, {"layer": "below"}
     return {"type": "line", "x0": 0.4, "x1": last, "y0": tau, "y1": tau, "line": line, **below}
 
@@ -120,7 +119,7 @@ def _step(end: float, ticks: int) -> int:
     return next(n * 10**k for k in range(9) for n in (1, 2, 5) if n * 10**k * ticks >= end)
 
 
-def _axis() -> dict[str, Any]:
+def _axis() -> Drawn:
     return {
         "fixedrange": True,
         "zeroline": False,

@@ -3,10 +3,10 @@
 import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from rheo.errors import RheoError
 from rheo.gallery.listing import read_index
+from rheo.json_object import JsonObject
 from rheo.trace.io import load
 from rheo.trace.schema import Run
 
@@ -25,7 +25,7 @@ def recorded() -> Run | None:
 
 
 @functools.cache
-def gallery() -> dict[str, dict[str, Any]]:
+def gallery() -> dict[str, JsonObject]:
     """Return the shipped runs by key, in their order: name, title, sentence, round to open."""
     return {GALLERY + entry.name: entry.model_dump() for entry in read_index(TRACES)}
 

@@ -49,7 +49,7 @@ def figure(traces: list[Drawn], height: int, legend: Words = (), **layout: Any) 
     return {"data": traces, "layout": {**frame, **layout}}
 
 
-def _legend(words: Words, margin: dict[str, int]) -> list[dict[str, Any]]:
+def _legend(words: Words, margin: dict[str, int]) -> list[Drawn]:
     """Return words in a row at the top left, each in the colour of its mark."""
     notes, at = [], 8.0
     for text, colour in words:
@@ -60,30 +60,30 @@ def _legend(words: Words, margin: dict[str, int]) -> list[dict[str, Any]]:
     return notes
 
 
-def note(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
+def note(text: str, x: float, y: float, **more: Any) -> Drawn:
     """Return a small text at a place of the plot, no arrow."""
     look = {"size": 11, "color": MUTED, **more.pop("font", {})}
     plain = {"text": text, "x": x, "y": y, "showarrow": False, "font": look, "borderpad": 0}
     return {**plain, "xanchor": "left", "yanchor": "middle", "align": "left", **more}
 
 
-def left(text: str, row: float, indent: float, colour: str) -> dict[str, Any]:
+def left(text: str, row: float, indent: float, colour: str) -> Drawn:
     """Return a text in the left margin, `indent` pixels from the edge."""
     return note(text, 0, row, xref="paper", xshift=indent - _LEFT, font={"color": colour})
 
 
-def column(text: str, row: float, place: int, colour: str = MUTED) -> dict[str, Any]:
+def column(text: str, row: float, place: int, colour: str = MUTED) -> Drawn:
     """Return a text in column 0 or 1 of the right margin, right-aligned."""
     shift = {"xref": "paper", "xshift": 48 + 48 * place, "xanchor": "right"}
     return note(text, 1, row, **shift, font={"color": colour})
 
 
-def rows(count: int) -> dict[str, Any]:
+def rows(count: int) -> Drawn:
     """Return a y axis of rows 0, 1, ... from the top, room for column heads above them."""
     return {**HIDDEN_AXIS, "range": [count - 0.4, -1.5]}
 
 
-def rule(x: float, colour: str = FAINT, dash: str = "solid") -> dict[str, Any]:
+def rule(x: float, colour: str = FAINT, dash: str = "solid") -> Drawn:
     """Return a thin vertical line through the whole plot."""
     line = {"color": colour, "width": 1, "dash": dash}
     ends = {"x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}

@@ -2,11 +2,13 @@
 
 import math
 from collections import defaultdict
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import networkx as nx
 
 from visual.style.palette import FAINT, INK, MUTED
+from visual.style.plotly_base import Drawn
+from visual.tree.graph import DrawnNode, NodeName
 from visual.tree.reveal import FINAL, LOOKED_AT, PALE, Moments, Span, spans
 from visual.tree.traces import Place, scatter, short
 
@@ -31,7 +33,7 @@ class Style(NamedTuple):
     width: float
 
 
-def traces(graph: nx.DiGraph, place: dict[Any, Place], when: Moments) -> list[dict[str, Any]]:
+def traces(graph: nx.DiGraph, place: dict[NodeName, Place], when: Moments) -> list[Drawn]:
     """Return lines that leave a parent, part at the bus and run under the child's label."""
     paths: dict[tuple[Style, Span], list[Place | None]] = defaultdict(list)
     for parent in graph:
@@ -62,7 +64,7 @@ def traces(graph: nx.DiGraph, place: dict[Any, Place], when: Moments) -> list[di
     ]
 
 
-def _bus(parent: Any, children: list[dict[str, Any]], when: Moments) -> list[tuple[Style, Span]]:
+def _bus(parent: NodeName, children: list[DrawnNode], when: Moments) -> list[tuple[Style, Span]]:
     """Return the way that all children share: it looks like the best of them."""
     drafted = [node for node in children if node["verdict"] != "emit"]
     if not children:
@@ -84,7 +86,7 @@ def _rank(style: Style) -> tuple[int, float]:
     return list(_LINES).index(style.verdict), -style.width
 
 
-def _style(node: dict[str, Any], stage: int) -> Style:
+def _style(node: DrawnNode, stage: int) -> Style:
     verdict = node["verdict"]
     if stage != FINAL and verdict != "ghost":
         verdict = UNDECIDED[stage]

@@ -5,15 +5,15 @@ never meets an edge. Nothing moves while a reader steps: every trace stands wher
 end, and shows in its own frames (`reveal`).
 """
 
-from typing import Any
-
 import networkx as nx
 
 from rheo.trace.schema import Round, Run
 from visual.style import palette
 from visual.style.palette import CLEAR, INK, MUTED
+from visual.style.plotly_base import Drawn
 from visual.tree import edges, graph, layout, nodes, reveal
 from visual.tree.edges import BUS
+from visual.tree.graph import NodeName
 from visual.tree.nodes import FADED, GLYPHS
 from visual.tree.reveal import Moments
 from visual.tree.traces import CHOSEN, Place, scatter, short
@@ -37,7 +37,7 @@ LAYOUT = {  # of every round
 }
 
 
-def drawing(run: Run, round: Round, ghosts: bool = False) -> dict[str, Any]:
+def drawing(run: Run, round: Round, ghosts: bool = False) -> Drawn:
     """Return the draft tree of `round` as plotly's JSON.
 
     It is made without plotly's validation, twenty times faster, so that a live run is not held up.
@@ -61,7 +61,7 @@ def drawing(run: Run, round: Round, ghosts: bool = False) -> dict[str, Any]:
     return {"data": traces, "layout": _layout(run, round, place)}
 
 
-def places(shown: nx.DiGraph) -> dict[Any, Place]:
+def places(shown: nx.DiGraph) -> dict[NodeName, Place]:
     """Return (depth, row) of each node of the graph.
 
     Leaves that the walk never came to stand closer; an only child leaves room for the label of its
@@ -94,8 +94,8 @@ def label(run: Run, round: Round) -> str:
 
 
 def _pruned(
-    shown: nx.DiGraph, place: dict[Any, Place], round: Round, when: Moments
-) -> list[dict[str, Any]]:
+    shown: nx.DiGraph, place: dict[NodeName, Place], round: Round, when: Moments
+) -> list[Drawn]:
     """Return a dotted tail under the last kept child, for the siblings that pruning dropped."""
     x: list[float | None] = []
     y: list[float | None] = []
@@ -110,11 +110,11 @@ def _pruned(
     return [scatter("pruned", (when.prune, None), x=x, y=y, line=line)]
 
 
-def _chosen(at: Place) -> dict[str, Any]:
+def _chosen(at: Place) -> Drawn:
     return scatter(CHOSEN, x=[short(at[0])], y=[short(at[1])])
 
 
-def _layout(run: Run, round: Round, place: dict[Any, Place]) -> dict[str, Any]:
+def _layout(run: Run, round: Round, place: dict[NodeName, Place]) -> Drawn:
     deepest = int(max(x for x, _ in place.values()))
     label = _GLYPH * len(sentences.name(run, round.root, GLYPHS)) + 14  # pixels, left of the root
     left = max(0.4, label * (deepest + 0.65) / (FRAME - label))

@@ -4,9 +4,14 @@ Kept nodes are 0, 1, ... as in `Round.nodes`. What is drawn beside them has a na
 token that the round emitted is "emit", a pruned child is "ghost PARENT.SLOT".
 """
 
+from typing import Any
+
 import networkx as nx
 
 from rheo.trace.schema import Round, Step, Visit
+
+NodeName = int | str
+DrawnNode = dict[str, Any]  # the attributes that `of` gives a node
 
 
 def of(round: Round, ghosts: bool = False) -> nx.DiGraph:

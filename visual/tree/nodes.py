@@ -11,6 +11,8 @@ import networkx as nx
 from rheo.trace.schema import Run
 from visual.style import palette
 from visual.style.palette import INK, MARKS, MUTED
+from visual.style.plotly_base import Drawn
+from visual.tree.graph import DrawnNode, NodeName
 from visual.tree.reveal import FINAL, PALE, Moments, Span
 from visual.tree.traces import GHOST, SIZES, WAITING_MARK, Place, scatter, short
 from visual.words import sentences
@@ -22,11 +24,9 @@ FADED = ("unvisited", "ghost")
 PALENESS = 0.45
 
 
-def traces(
-    graph: nx.DiGraph, place: dict[Any, Place], when: Moments, run: Run
-) -> list[dict[str, Any]]:
+def traces(graph: nx.DiGraph, place: dict[NodeName, Place], when: Moments, run: Run) -> list[Drawn]:
     """Return marks as they end, by kind, each node in one of them, and "waiting" ones before."""
-    groups: dict[tuple[str, bool, Span], list[Any]] = defaultdict(list)
+    groups: dict[tuple[str, bool, Span], list[NodeName]] = defaultdict(list)
     for name in place:
         node = graph.nodes[name]
         for stage, span in when.stages(name, node):
@@ -54,7 +54,7 @@ def traces(
     return made
 
 
-def _final(kind: str, names: list[Any], nodes: list[dict[str, Any]], run: Run) -> dict[str, Any]:
+def _final(kind: str, names: list[NodeName], nodes: list[DrawnNode], run: Run) -> Drawn:
     mark = MARKS.get(kind, GHOST)
     taken = [2 if node["verdict"] == "accept" else 0 for node in nodes]
     return {
@@ -69,7 +69,7 @@ def _final(kind: str, names: list[Any], nodes: list[dict[str, Any]], run: Run) -
     }
 
 
-def _waiting(nodes: list[dict[str, Any]], run: Run) -> dict[str, Any]:
+def _waiting(nodes: list[DrawnNode], run: Run) -> Drawn:
     """Return undecided children: they show token and kind alone, and none can be chosen."""
     marks = [MARKS[node["kind"]] for node in nodes]
     return {
@@ -91,7 +91,7 @@ def _same(values: list[Any]) -> Any:
     return values[0] if len(set(values)) == 1 else values
 
 
-def _row(name: Any, node: dict[str, Any], run: Run) -> list[Any]:
+def _row(name: NodeName, node: DrawnNode, run: Run) -> list[Any]:
     """Return the numbers behind a mark, in the order of `ROW`."""
     shown = sentences.escape(sentences.name(run, node["token"]))
     numbers = [_short_number(node.get(key)) for key in ROW[3:7]]
@@ -102,7 +102,7 @@ def _short_number(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.{_DIGITS}g}")
 
 
-def _label(node: dict[str, Any], run: Run) -> str:
+def _label(node: DrawnNode, run: Run) -> str:
     """Return the token with visible whitespace, cut, and the verdict's sign."""
     shown = sentences.escape(sentences.name(run, node["token"], GLYPHS))
     sign = {"accept": palette.CHECK, "reject": palette.CROSS}.get(node["verdict"])

@@ -7,9 +7,9 @@ guesses the verdict of frame f, the picture stands half a frame before it.
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from rheo.trace.schema import Round
+from visual.tree.graph import DrawnNode, NodeName
 
 Span = tuple[float, float | None]  # shown in frames from <= frame < until; None: to the end
 ALWAYS: Span = (0, None)
@@ -31,7 +31,7 @@ class Moments:
         """Return the frame that drops the pruned; None where nothing was drafted."""
         return self.levels + 1 if self.levels else None
 
-    def stages(self, name: Any, node: dict[str, Any]) -> list[tuple[int, Span]]:
+    def stages(self, name: NodeName, node: DrawnNode) -> list[tuple[int, Span]]:
         """Return how a node of `graph.of` stands, and in which frames.
 
         A child that the walk did not come to is decided with the last verdict at its parent; the

@@ -4,6 +4,7 @@ from typing import Any
 
 from visual.style import palette
 from visual.style.palette import INK, MUTED
+from visual.style.plotly_base import Drawn
 from visual.tree.reveal import ALWAYS, Span
 from visual.words import labels
 
@@ -16,7 +17,7 @@ RING = {"symbol": "circle-open", "size": 20, "color": INK, "line": {"width": 1.5
 Place = tuple[float, float]  # depth and row
 
 
-def defaults(name: str) -> dict[str, Any]:
+def defaults(name: str) -> Drawn:
     """Return what all traces of this name share; on its way to the browser a trace goes without."""
     if name in SIZES:
         return {"type": "scatter", "mode": "markers+text", "hovertemplate": labels.hover(name)}
@@ -27,12 +28,12 @@ def defaults(name: str) -> dict[str, Any]:
     return {"type": "scatter", "mode": "lines", "hoverinfo": "skip"}
 
 
-def scatter(name: str, span: Span = ALWAYS, **attributes: Any) -> dict[str, Any]:
+def scatter(name: str, span: Span = ALWAYS, **attributes: Any) -> Drawn:
     """Return a trace; where it does not stand in all frames its `meta` is the span.
 
     It is seen at first if it stands in the last frame, for that is how a round opens.
     """
-    timing: dict[str, Any] = {} if span == ALWAYS else {"meta": list(span)}
+    timing: Drawn = {} if span == ALWAYS else {"meta": list(span)}
     timing |= {} if span[1] is None else {"opacity": 0}
     return {"name": name, **defaults(name), **timing, **attributes}
 

@@ -13,7 +13,6 @@ import json
 import pickle
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -21,6 +20,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from rheo.errors import RheoError
+from rheo.json_object import JsonObject
 from rheo.models.draft.config import HeadConfig, HeadSettings, head_config
 
 _LAYER = {
@@ -80,7 +80,7 @@ def read(folder: Path | str) -> Checkpoint:
     return Checkpoint(config, tensors, target_ids)
 
 
-def _read_config(path: Path) -> dict[str, Any]:
+def _read_config(path: Path) -> JsonObject:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -18,6 +18,7 @@ from pydantic import (
 from torch import Tensor
 
 from rheo.errors import RheoError
+from rheo.json_object import JsonObject
 
 SWITCHES = {"norm_before_residual", "norm_before_fc", "fc_norm", "norm_output", "attention_bias"}
 _HARMLESS = {  # on without a bearing on what the head computes
@@ -111,7 +112,7 @@ class HeadSettings(_Part):
     layer: _Layer
 
     @classmethod
-    def read(cls, config: dict[str, Any]) -> "HeadSettings":
+    def read(cls, config: JsonObject) -> "HeadSettings":
         """Return a parsed config.json's settings.
 
         Raises:
@@ -165,7 +166,7 @@ class HeadConfig:
     head_dim: int  # hd
     vocab: int | None  # the target's V, where the config tells
     eps: float
-    rope: dict[str, Any]
+    rope: JsonObject
     max_positions: int
     aux_layers: tuple[int, int, int] | None
     switches: frozenset[str]
@@ -237,7 +238,7 @@ def _aux_layers(settings: HeadSettings) -> tuple[int, int, int] | None:
     return ids[0] + shift, ids[1] + shift, ids[2] + shift
 
 
-def _rope(layer: _Layer) -> dict[str, Any]:
+def _rope(layer: _Layer) -> JsonObject:
     """Return rotary settings; an absent base is 10000 even where the target's is not."""
     given = layer.rope_parameters or layer.rope_scaling or _Rope()
     kind = given.rope_type or given.type or "default"
