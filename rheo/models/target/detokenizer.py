@@ -77,11 +77,13 @@ class TextStream:
     go on (its decoder then rewrites what it had given out); a new one begins behind them.
 
     Args:
-        tokenizer: with a backend of the tokenizers library.
+        tokenizer: one of the tokenizers library streams by itself; for the few others all ids are
+            decoded anew at each token.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
-        self._backend = tokenizer.backend_tokenizer
+        self._tokenizer = tokenizer
+        self._backend = getattr(tokenizer, "backend_tokenizer", None)
         self._begin()
 
     def _begin(self) -> None:
@@ -94,6 +96,8 @@ class TextStream:
         return "".join(map(self._step, ids))
 
     def _step(self, token: int) -> str:
+        if self._backend is None:
+            return self._decoded_anew(token)
         try:
             delta = self._stream.step(self._backend, token) or ""
         except Exception:  # "Invalid prefix encountered": tokenizers has no class of its own for it
@@ -104,8 +108,23 @@ class TextStream:
         self._sent += len(delta)
         return delta
 
+    def _decoded_anew(self, token: int) -> str:
+        self._ids.append(token)
+        text = self._decode(self._ids)
+        if text.endswith("\N{REPLACEMENT CHARACTER}"):
+            return ""
+        delta, self._sent = text[self._sent :], len(text)
+        return delta
+
+    def _decode(self, ids: list[int]) -> str:
+        if self._backend is not None:
+            return self._backend.decode(ids, skip_special_tokens=True)
+        text = self._tokenizer.decode(ids, skip_special_tokens=True)
+        assert isinstance(text, str)  # a list of texts is what a list of lists gives
+        return text
+
     def flush(self) -> str:
         """Return the held-back rest, U+FFFD for what never became a character; end the stream."""
-        rest = self._backend.decode(self._ids, skip_special_tokens=True)[self._sent :]
+        rest = self._decode(self._ids)[self._sent :]
         self._begin()
         return rest

@@ -69,6 +69,17 @@ def test_stream_is_decode_and_never_half_a_character(make, at_once):
         assert "".join(deltas) == decode(ids) == source
 
 
+def test_a_tokenizer_of_another_library_streams_the_same():
+    class Slow:  # no backend, as where a tokenizer is written in Python
+        decode = staticmethod(byte_level_tokenizer().decode)
+
+    ids = byte_level_tokenizer().encode(" ".join(TEXTS))
+    slow, fast = TextStream(Slow()), TextStream(byte_level_tokenizer())
+    deltas = [(slow.push([token]), fast.push([token])) for token in ids]
+    assert all(one == other for one, other in deltas) and len(deltas) > 10
+    assert "".join(one for one, _ in deltas) + slow.flush() == byte_level_tokenizer().decode(ids)
+
+
 def test_without_the_hold_back_half_characters_would_show():
     tokenizer = byte_level_tokenizer()
     decode = decoder(tokenizer)
