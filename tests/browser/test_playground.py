@@ -203,9 +203,14 @@ def test_the_embedded_pair_decodes_a_prompt(embedded_folder, tmp_path, recorded,
         page.wait_for_function("window.rheoscope.held.open")  # the page is awake
         page.set_default_timeout(120_000)
         page.click("#more button")
-        page.fill("#max_new_tokens input[type=number]", "16")
-        page.press("#max_new_tokens input[type=number]", "Tab")
-        page.wait_for_function("document.querySelector('#max_new_tokens [type=range]').value == 16")
+        held = page.locator("#max_new_tokens [type=range]")
+        for _ in range(40):  # a page that is still busy may redraw the field over what was typed
+            page.fill("#max_new_tokens input[type=number]", "16")
+            page.press("#max_new_tokens input[type=number]", "Tab")
+            page.wait_for_timeout(500)
+            if held.input_value() == "16":
+                break
+        assert held.input_value() == "16"
         page.click("#run")
         page.wait_for_selector("[data-role=root][data-state=done]")
         rounds = int(state(page, "rounds"))
