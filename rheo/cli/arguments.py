@@ -64,8 +64,11 @@ _TYPES = {"T": real, "top_p": real, "S": support}
 
 
 def _command(commands: "_Commands", name: str, text: str) -> argparse.ArgumentParser:
-    """Add an empty command."""
-    return commands.add_parser(name, help=text, description=text)
+    """Add a command without arguments of its own."""
+    command = commands.add_parser(name, help=text, description=text)
+    told = "show where an error came from, and what caused it"
+    command.add_argument("--debug", action="store_true", help=told)
+    return command
 
 
 def _add_fetch(command: argparse.ArgumentParser) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return commands[args.command](args) or 0
     except RheoError as error:
+        if args.debug:
+            traceback.print_exception(error)
         print(error, file=sys.stderr)
         return 2
     except KeyboardInterrupt:

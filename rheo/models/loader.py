@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from rheo.errors import RheoError
+from rheo.errors import RheoError, reason
 from rheo.models.draft.adapt import warn_if_unfit
 from rheo.models.draft.eagle3 import Eagle3
 from rheo.models.draft.lm import LMDraft
@@ -72,12 +72,18 @@ def load_pair(
         target = Target.load(str(paths.target), device=device, dtype=dtype)
         progress("Loading the draft", None)
         draft = _load_draft(chosen, paths, target)
+        agreement = self_check(target, draft)
     except (MemoryError, torch.OutOfMemoryError):
         raise RheoError(
             f"{chosen.name} does not fit the memory of this machine ({chosen.size}): choose a "
             "smaller pair; recorded runs still work."
         ) from None
-    agreement = self_check(target, draft)
+    except RheoError:
+        raise
+    except Exception as error:  # a model may run into anything that its config makes of it
+        raise RheoError(
+            f"{chosen.name} could not be loaded ({reason(error)}); recorded runs still work."
+        ) from error
     warning = None if agreement is None else warn_if_unfit(agreement)
     progress("Ready", 1.0)
     return LoadedPair(chosen, target, draft, paths.draft.name, agreement, warning)

@@ -297,3 +297,17 @@ def test_the_embedded_pair_answers(embedded_folder):
     assert "Paris" in value["text"]
     assert value["tau"] > 1
     assert value["pair"] == "smollm2-135m"
+
+
+def test_debug_shows_the_cause(models, capsys, tmp_path):
+    folder = tiny_folder(tmp_path)
+    config = json.loads((folder / "config.json").read_text()) | {"initializer_range": 1}
+    (folder / "config.json").write_text(json.dumps(config))
+    arguments = ["generate", "--target", str(folder), *models[2:], "--prompt", "x"]
+    assert main.main([*arguments]) == 2
+    quiet = capsys.readouterr().err
+    assert "Traceback" not in quiet and quiet.strip().splitlines()[-1].count("initializer_range")
+    assert main.main([*arguments, "--debug"]) == 2
+    loud = capsys.readouterr().err
+    assert "Traceback" in loud and "direct cause" in loud
+    assert loud.strip().splitlines()[-1] == quiet.strip().splitlines()[-1]

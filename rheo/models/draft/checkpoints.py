@@ -10,12 +10,10 @@ No tensor is ever left at its random start: one that is missing or left over is 
 """
 
 import json
-import pickle
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -103,9 +101,13 @@ def _read_tensors(folder: Path) -> dict[str, Tensor]:
             # weights_only: a pickle may otherwise run any code
             safe = path.suffix == ".safetensors"
             part = load_file(path) if safe else torch.load(path, "cpu", weights_only=True)
-        except (SafetensorError, pickle.UnpicklingError, RuntimeError, EOFError) as error:
+        except MemoryError:
+            raise
+        except Exception as error:  # unpickling damaged bytes raises whatever they happen to say
             raise RheoError(f"{path} is damaged or holds more than plain tensors.") from error
-        if not all(isinstance(value, Tensor) for value in part.values()):
+        if not isinstance(part, dict) or not all(
+            isinstance(value, Tensor) for value in part.values()
+        ):
             raise RheoError(f"{path} holds more than plain tensors.")
         tensors |= part
     return tensors

@@ -3,7 +3,6 @@
 import os
 
 import torch
-from safetensors import SafetensorError
 from torch import nn
 from transformers import (
     AutoConfig,
@@ -14,7 +13,8 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-from rheo.errors import RheoError
+from rheo.errors import RheoError, reason
+from rheo.models.target.loading_report import check_loaded
 
 HEADROOM = 0.85  # of a device's free memory may be weights; the rest is cache and activations
 
@@ -34,26 +34,31 @@ def load_pretrained(
     # A ZeroGPU Space lends its GPU later and pretends until then, to one thread only: transformers
     # places weights from threads of its own, so they are moved there afterwards, from this one.
     later = bool(os.getenv("SPACES_ZERO_GPU"))
+    model: PreTrainedModel
+    report: dict[str, set]
     try:
         config = AutoConfig.from_pretrained(folder_or_id, **access)
         tokenizer = AutoTokenizer.from_pretrained(folder_or_id, **access)
-        model = AutoModelForCausalLM.from_pretrained(
+        model, report = AutoModelForCausalLM.from_pretrained(  # type: ignore[misc]
             folder_or_id,
             config=config,
             dtype=dtype,
             attn_implementation=attn,
             use_safetensors=True,
             device_map=_places(config, dtype, torch.device("cpu") if later else device),
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # they are refused by name, below
             **access,
         )
-    except torch.OutOfMemoryError:
+    except (MemoryError, torch.OutOfMemoryError):
         raise
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-        reason = str(error).strip().split("\n")[0].rstrip(".")
+    except Exception as error:  # transformers and what it uses raise whatever they like
         raise RheoError(
-            f"The target {folder_or_id} could not be loaded ({reason}); recorded runs still play, "
-            "and a folder with config.json, a tokenizer and .safetensors weights works offline."
+            f"The target {folder_or_id} could not be loaded ({reason(error)}); recorded runs still "
+            "play, and a folder with config.json, a tokenizer and .safetensors weights works "
+            "offline."
         ) from error
+    check_loaded(folder_or_id, model, report)
     return model.to(device) if later else model, tokenizer  # type: ignore[arg-type]
 
 
