@@ -45,7 +45,8 @@ class RecomputedNode:
         sure: whether those are known to be the run's own for this node.
         probe: with what probability the first kept probe is accepted when tested; None without.
         accept: with what probability the walk goes on to a child.
-        overlap: sum of min(p, q-tilde) of the first probe: a probe's mean acceptance; None without.
+        overlap: sum of min(r, q-tilde), r being what the first probe is tested against: its mean
+            acceptance over all draws; None without.
         ids, p, q_tilde: of the support, in the node's order.
         residual: the same after every test is lost, normalised, and last all other tokens.
         error: the most by which a probability here can be off.
@@ -107,7 +108,7 @@ def recompute(
         sure=sure,
         probe=float(at_node.accept[-1, 0]) if probed else None,
         accept=float(taken[-1].sum()),
-        overlap=float(torch.minimum(p[-1, :-1], tilde).sum()) if len(tilde) else None,
+        overlap=float(_overlap(p, verified)[-1]) if asked.J else None,
         ids=visit.ids,
         p=tuple(p[-1, :-1].tolist()),
         q_tilde=tuple(tilde.tolist()),
@@ -204,6 +205,15 @@ def _verify(asked: DecodeParams, grown: Expansion, kept: set[int], p: Tensor) ->
     return _Verified(children, q_tilde, at_node, child_probability(p, at_node, children), residual)
 
 
+def _overlap(p: Tensor, verified: _Verified) -> Tensor:
+    """Return the first probe's mean acceptance (n,): p after what is tested before it, normalised,
+    against q-tilde."""
+    rank, first = verified.children.rank, verified.at_node.tested_first
+    rest = p.scatter(-1, rank, torch.where(first > 0, 0.0, p.gather(-1, rank)))
+    r = rest / rest.sum(-1, keepdim=True).clamp(min=torch.finfo(p.dtype).tiny)
+    return torch.minimum(r[:, :-1], verified.q_tilde[:, 0]).sum(-1)
+
+
 def _slots(
     visit: Visit, grown: Expansion, verified: _Verified, p: Tensor
 ) -> tuple[RecomputedSlot, ...]:
@@ -228,4 +238,6 @@ def _error(p: Tensor, verified: _Verified) -> float:
     """Return the most by which any candidate for p gives another number than the middle one."""
     at_node, taken, residual = verified.at_node, verified.taken, verified.residual
     shown = [p[:, :-1], residual[:, :-1], at_node.accept, taken, taken.sum(-1, keepdim=True)]
+    if verified.q_tilde.shape[1]:
+        shown.append(_overlap(p, verified)[:, None])
     return max(float((x - x[-1:]).abs().max()) for x in shown if x.shape[-1])

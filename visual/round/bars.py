@@ -1,9 +1,10 @@
 """Bars for one node: its children's proxy against true, and target p against draft q-tilde."""
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
-from rheo.params import DecodeParams
+from rheo.params import DecodeParams, strategy_fields
 from rheo.trace.schema import Round, Run, Visit
 from visual.style.palette import DRAFT, INK, MARKS, MUTED, PAPER, TARGET
 from visual.style.plotly_base import (
@@ -161,7 +162,8 @@ def target_draft(run: Run, round: Round, node: int, probe: int = 0) -> Drawn | N
     """Return target p against what the probe was drawn from, by token; None if never visited.
 
     The overlap min(p, q-tilde) is what an accepted probe comes from, the target's excess is what a
-    rejection leaves: the residual. Without a probe slot the draft is q, at a leaf there is none.
+    rejection leaves: the residual. Where deterministic children are tested first, p is r: what they
+    leave of it, normalised. Without a probe slot the draft is q, at a leaf there is none.
     Traces "overlap", "target", "draft" are stacked; customdata rows are [token id, p, q].
     """
     visit = round.visit_of(node)
@@ -169,8 +171,10 @@ def target_draft(run: Run, round: Round, node: int, probe: int = 0) -> Drawn | N
         return None
     tilde = probe < len(visit.q_tilde)
     q = visit.q_tilde[probe] if tilde else visit.q
-    pairs = _pairs(round, visit, q)
-    heads = (labels.P, labels.Q_TILDE if tilde else labels.Q)[: 2 if visit.ids else 1]
+    first = _tested_first(run, round, node) if tilde else ()
+    pairs = _pairs(round, _without(visit, first), q)
+    both = (labels.R if first else labels.P, labels.Q_TILDE if tilde else labels.Q)
+    heads = both[: 2 if visit.ids else 1]
     overlaps, excess = [r.overlap for r in pairs], [r.p - r.overlap for r in pairs]
     traces = [
         _stack("overlap", pairs, [0.0] * len(pairs), overlaps),
@@ -190,6 +194,23 @@ def target_draft(run: Run, round: Round, node: int, probe: int = 0) -> Drawn | N
         xaxis={**HIDDEN_AXIS, "range": [-0.02 * longest, 1.04 * longest]},
         yaxis=rows(len(pairs)),
     )
+
+
+def _tested_first(run: Run, round: Round, node: int) -> tuple[int, ...]:
+    """Return the tokens of the children that the strategy tests before the probe."""
+    if not strategy_fields(run.params.get("strategy")).tests_deterministic_first:
+        return ()
+    return tuple(n.token for n in round.children(node) if n.kind == "deterministic")
+
+
+def _without(visit: Visit, tokens: tuple[int, ...]) -> Visit:
+    """Return the visit with p as it is after these were rejected; p itself if nothing is left."""
+    p = [0.0 if t in tokens else x for t, x in zip(visit.ids, visit.p, strict=True)]
+    left = math.fsum([*p, *visit.outside_p, visit.rest])
+    if not tokens or left <= 0:
+        return visit
+    outside = tuple(x / left for x in visit.outside_p)
+    return replace(visit, p=tuple(x / left for x in p), outside_p=outside, rest=visit.rest / left)
 
 
 def _pair_row(run: Run, row: int, pair: BarPair, columns: int) -> list[dict]:
@@ -248,6 +269,6 @@ def _target_legend(pairs: list[BarPair], heads: tuple[str, ...]) -> list[tuple[s
     mass = math.fsum(pair.overlap for pair in pairs)
     return [
         (labels.OVERLAP.format(mass=cell(mass)), MUTED),
-        (labels.TARGET_ONLY, TARGET),
+        (labels.TARGET_ONLY.format(p=heads[0]), TARGET),
         (labels.DRAFT_ONLY.format(q=heads[1]), DRAFT),
     ]

@@ -32,7 +32,11 @@ TERMS = (
     ("residual", "what is left of p after a rejection, stretched to 1; the next draw is from it"),
     ("bonus", "the token that the target adds behind the last accepted leaf"),
     ("accept", "with what probability the walk goes on to a node, given it is at the parent"),
-    ("overlap", "how much of p the probe can give: the mean acceptance of a probe that is tested"),
+    (
+        "overlap",
+        "how much of p the probe can give: the mean acceptance of a probe that is tested; under "
+        "RRSw of r, what the deterministic tokens leave of p",
+    ),
     ("coverage", "how much of the draft’s probability is on the tokens it may propose"),
     ("τ", "tokens per round, that is, per forward pass of the target"),
 )

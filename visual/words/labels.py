@@ -227,9 +227,9 @@ PROXY, TRUE = "proxy", "true"
 CUT = "· first {shown} of {all} slots"
 PRUNED = "pruned"
 UNKNOWN = "?"
-OVERLAP, TARGET_ONLY, DRAFT_ONLY = "▬ overlap {mass}", "▬ only p", "▨ only {q}"
+OVERLAP, TARGET_ONLY, DRAFT_ONLY = "▬ overlap {mass}", "▬ only {p}", "▨ only {q}"
 TARGET_ALONE = "▬ target p; a leaf has no draft"
-P, Q, Q_TILDE = "p", "q", "q̃"
+P, R, Q, Q_TILDE = "p", "r", "q", "q̃"
 OTHERS = "all others"
 
 # --- the residual strip ---

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from rheo.exact.what_if import recompute
+from rheo.trace.io import load
 from tests.visual import by_hand, sample
 from tests.visual.plotted import plain
 from visual.round import bars, residual
@@ -107,6 +109,11 @@ def test_overlap_and_excess_add_up_to_both_laws(run, r, visit):
     drawn = data(bars.target_draft(run, r, visit.node))
     q = visit.q_tilde[0] if visit.q_tilde else visit.q
     rows = drawn["overlap"]["customdata"]
+    first = run.params["strategy"] == "rheo-rrsw" and visit.q_tilde
+    gone = {n.token for n in r.children(visit.node) if first and n.kind == "deterministic"}
+    r_of = dict(zip(visit.ids, visit.p, strict=True))
+    left = 1 - math.fsum(r_of[token] for token in gone)
+    r_of = {token: 0.0 if token in gone else p / left for token, p in r_of.items()}
     for i, (token, p, draft) in enumerate(rows):
         both, target_only, draft_only = (drawn[k]["x"][i] for k in ("overlap", "target", "draft"))
         assert both + target_only == pytest.approx(p) and both + draft_only == pytest.approx(draft)
@@ -114,11 +121,27 @@ def test_overlap_and_excess_add_up_to_both_laws(run, r, visit):
         assert drawn["draft"]["base"][i] == pytest.approx(p)
         if token in visit.ids:
             at = visit.ids.index(token)
-            assert (p, draft) == (visit.p[at], q[at])
+            assert (p, draft) == (pytest.approx(r_of[token], abs=1e-6), q[at])
     assert math.fsum(p for _, p, _ in rows) == pytest.approx(1, abs=1e-4)  # p is a float32 softmax
     assert math.fsum(d for *_, d in rows) == pytest.approx(math.fsum(q))
-    shared = math.fsum(map(min, visit.p, q))
-    assert math.fsum(drawn["overlap"]["x"]) == pytest.approx(shared)
+    shared = math.fsum(map(min, r_of.values(), q))
+    assert math.fsum(drawn["overlap"]["x"]) == pytest.approx(shared, abs=1e-6)
+
+
+def test_rrsw_tests_the_probe_against_what_the_deterministic_leave():
+    """cat (p = .2) is tested first, so the probe meets (.08, .48, .04, .04) / .8."""
+    run = by_hand.rrsw()
+    figure = bars.target_draft(run, run.rounds[0], 0)
+    assert "▬ overlap 0.500" in words(figure) and "▬ only r" in words(figure)
+    seen = recompute(run, run.rounds[0], 0, 1, 1.0, 4)
+    assert seen.overlap == pytest.approx(0.1 + 0.3 + 0.05 + 0.05)  # of p itself: 0.46
+    recorded = load("assets/traces/rrsw-luckier.json.gz")
+    for node, overlap in ((0, "0.438"), (1, "0.406")):
+        shown = words(bars.target_draft(recorded, recorded.rounds[0], node))
+        assert f"▬ overlap {overlap}" in shown
+        own = recorded.params
+        at = recompute(recorded, recorded.rounds[0], node, own["m"], own["T"], own["K"])
+        assert f"{at.overlap:.3f}" == overlap
 
 
 def test_another_trace_gives_another_drawing():
