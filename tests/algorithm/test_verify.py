@@ -58,6 +58,30 @@ def test_rheo_by_hand() -> None:
     assert taken == pytest.approx([0.9 * 0.35 / 0.55, 0.1, 0.0])
 
 
+def test_two_probes_by_hand() -> None:
+    """The second is tested against what the first left, and only where the first was rejected."""
+    kinds = torch.tensor([DETERMINISTIC, PROBE, PROBE])
+    children = Children(torch.tensor([0, 1, 2]), torch.ones(3, dtype=torch.bool), kinds, 1)
+    p = torch.tensor([0.2, 0.1, 0.5, 0.1, 0.1], dtype=torch.float64)
+    q = torch.tensor([Q, [0.0, 0.0, 0.6, 0.4]], dtype=torch.float64)
+    at_node = verify.rheo(p, q, children)
+    assert at_node.accept.tolist() == pytest.approx([0.1 / 0.5, 0.4 / 0.6])
+    assert at_node.residual.tolist() == pytest.approx([0.4, 0.0, 0.0, 0.0, 0.2])
+    missed = 0.8 / 3
+    taken = verify.child_probability(p, at_node, children).tolist()
+    assert taken == pytest.approx([missed * 0.4 / 0.6, 0.2, 0.8 * 2 / 3])
+    assert float(verify.miss(p, at_node)) == pytest.approx(missed)
+
+
+def test_a_filler_in_a_probes_slot_is_not_tested() -> None:
+    """A draw without mass left its slot to a filler: nothing is taken out of p for it."""
+    p, q, children = node()
+    at_node = verify.rheo(
+        p, q, children._replace(kind=torch.tensor([DETERMINISTIC] + [FILLER] * 2))
+    )
+    assert at_node.accept.tolist() == [0.0] and at_node.residual.equal(p)
+
+
 def test_rrsw_by_hand() -> None:
     p, q, children = node()
     at_node = verify.rrsw(p, q, children)

@@ -64,7 +64,10 @@ def _pairs(value: object) -> object:
 
 
 def _folder(value: object) -> Path:
-    folder = Path(str(value)).expanduser()
+    try:
+        folder = Path(str(value)).expanduser()
+    except RuntimeError:  # ~name of nobody
+        raise ValueError("a folder") from None
     if folder.exists() and not folder.is_dir():
         raise ValueError("a folder")
     return folder

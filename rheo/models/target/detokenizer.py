@@ -9,6 +9,7 @@ from transformers import PreTrainedTokenizerBase
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 BYTE_OF = {char: byte for byte, char in bytes_to_unicode().items()}
+REPLACEMENT = "\ufffd"
 BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
@@ -72,9 +73,10 @@ class TextStream:
     """Text of a growing token list, as deltas that never hold half a UTF-8 character.
 
     The deltas of `push` and the `flush` joined are one decode of all ids, special tokens left out.
-    Text that ends in an unfinished character is held back until later tokens complete it or
-    `flush`. Where byte tokens of Llama 2's kind never make a character, tokenizers' stream cannot
-    go on (its decoder then rewrites what it had given out); a new one begins behind them.
+    An unfinished character at the end is held back until later tokens complete it or `flush`; what
+    stands in front of it in the same token is not, so that a stop string there is seen at once.
+    Where byte tokens of Llama 2's kind never make a character, tokenizers' stream cannot go on (its
+    decoder then rewrites what it had given out); a new one begins at them.
 
     Args:
         tokenizer: one of the tokenizers library streams by itself; for the few others all ids are
@@ -88,43 +90,40 @@ class TextStream:
 
     def _begin(self) -> None:
         self._stream = DecodeStream(skip_special_tokens=True)
-        self._ids: list[int] = []
-        self._sent = 0  # characters of their text that are out
+        self._held: list[int] = []  # ids that the stream has given no text of yet
+        self._sent = 0  # characters of their text that are out all the same
 
     def push(self, ids: Iterable[int]) -> str:
         """Return the text that `ids` add, but for an unfinished character at its end."""
         return "".join(map(self._step, ids))
 
     def _step(self, token: int) -> str:
-        if self._backend is None:
-            return self._decoded_anew(token)
         try:
-            delta = self._stream.step(self._backend, token) or ""
+            return self._advance(token)
         except Exception:  # "Invalid prefix encountered": tokenizers has no class of its own for it
-            if not self._ids:
-                raise
-            return self.flush() + self._step(token)
-        self._ids.append(token)
-        self._sent += len(delta)
+            self._stream = DecodeStream(ids=self._held, skip_special_tokens=True)
+            return self._advance(token)
+
+    def _advance(self, token: int) -> str:
+        delta = self._stream.step(self._backend, token) if self._backend is not None else None
+        self._held.append(token)
+        if delta is None:  # it ends in half a character, or adds nothing
+            delta = self._rest().rstrip(REPLACEMENT)
+            self._sent += len(delta)
+            return delta
+        delta = delta[self._sent :]
+        self._held, self._sent = [], 0
         return delta
 
-    def _decoded_anew(self, token: int) -> str:
-        self._ids.append(token)
-        text = self._decode(self._ids)
-        if text.endswith("\N{REPLACEMENT CHARACTER}"):
-            return ""
-        delta, self._sent = text[self._sent :], len(text)
-        return delta
-
-    def _decode(self, ids: list[int]) -> str:
-        if self._backend is not None:
-            return self._backend.decode(ids, skip_special_tokens=True)
-        text = self._tokenizer.decode(ids, skip_special_tokens=True)
+    def _rest(self) -> str:
+        text = self._tokenizer.decode(
+            self._held, skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
         assert isinstance(text, str)  # a list of texts is what a list of lists gives
-        return text
+        return text[self._sent :]
 
     def flush(self) -> str:
         """Return the held-back rest, U+FFFD for what never became a character; end the stream."""
-        rest = self._decode(self._ids)[self._sent :]
+        rest = self._rest()
         self._begin()
         return rest

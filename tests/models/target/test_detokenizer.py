@@ -69,12 +69,16 @@ def test_stream_is_decode_and_never_half_a_character(make, at_once):
         assert "".join(deltas) == decode(ids) == source
 
 
-def test_a_tokenizer_of_another_library_streams_the_same():
-    class Slow:  # no backend, as where a tokenizer is written in Python
-        decode = staticmethod(byte_level_tokenizer().decode)
+class Slow:
+    """A tokenizer without a backend, as where it is written in Python."""
 
+    def __init__(self, tokenizer):
+        self.decode = tokenizer.decode
+
+
+def test_a_tokenizer_of_another_library_streams_the_same():
     ids = byte_level_tokenizer().encode(" ".join(TEXTS))
-    slow, fast = TextStream(Slow()), TextStream(byte_level_tokenizer())
+    slow, fast = TextStream(Slow(byte_level_tokenizer())), TextStream(byte_level_tokenizer())
     deltas = [(slow.push([token]), fast.push([token])) for token in ids]
     assert all(one == other for one, other in deltas) and len(deltas) > 10
     assert "".join(one for one, _ in deltas) + slow.flush() == byte_level_tokenizer().decode(ids)
@@ -105,6 +109,17 @@ def test_a_held_back_character_comes_with_flush():
     assert stream.flush() == REPLACEMENT
 
 
+def test_only_the_half_character_of_a_token_is_held_back():
+    """A token of a space and half a character: a stop string that ends in the space is there."""
+    tokenizer = byte_level_tokenizer()
+    tokenizer.add_tokens(["Ġâ"])
+    ids = [*tokenizer.encode("the"), len(tokenizer) - 1, *tokenizer.encode("€")[1:]]
+    for make in (TextStream, lambda t: TextStream(Slow(t))):
+        stream = make(tokenizer)
+        deltas = [stream.push([token]) for token in ids]
+        assert deltas[1] == " " and "".join(deltas) + stream.flush() == decoder(tokenizer)(ids)
+
+
 def test_broken_byte_tokens_do_not_end_the_stream():
     """tokenizers' own stream raises here: a broken run of byte tokens changes what stood before."""
     tokenizer = byte_fallback_tokenizer()
@@ -115,6 +130,8 @@ def test_broken_byte_tokens_do_not_end_the_stream():
     stream = TextStream(tokenizer)
     assert [stream.push([token]) for token in ids] == ["*", "", REPLACEMENT + "b"]
     assert stream.push(tokenizer.encode("a€")[1:]) + stream.flush() == "€"
+    ids = tokenizer.convert_tokens_to_ids(["<0x2A>", "<0xCA>", "▁a"])
+    assert stream.push(ids) == "*" + REPLACEMENT + " a"  # the space is not the text's first
     generator = random.Random(0)
     for _ in range(300):
         ids = [generator.randrange(len(tokenizer)) for _ in range(generator.randrange(40))]

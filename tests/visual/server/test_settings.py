@@ -41,7 +41,7 @@ NONSENSE = {
     "RHEO_PAIRS": ("smollm2-135m,nothing", ",", "qwen3-8b"),  # the last: without the default pair
     "RHEO_DEVICE": ("gpu", "cuda:x", "cuda:0;rm"),
     "RHEO_DTYPE": ("int8", "float"),
-    "RHEO_HOME": (__file__,),
+    "RHEO_HOME": (__file__, "~nobody-of-that-name"),
     "RHEO_MAX_PROMPT_TOKENS": ("0", "-1", "1e3", "nan"),
     "RHEO_MAX_NEW_TOKENS": ("0", "many", "9" * 30),
     "RHEO_MAX_R": ("3", "513", "١٢"),
