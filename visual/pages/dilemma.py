@@ -18,7 +18,7 @@ from rheo.exact.coupling import OneNode
 from rheo.trace import io
 from rheo.trace.schema import Run
 from visual.browser import component, messages, source_files
-from visual.dilemma import acceptance, curves, transport_plan
+from visual.dilemma import acceptance, confidence_band, curves, transport_plan
 from visual.pages import small_worlds
 from visual.pages.node_request import NODE_RULES, PLAYABLE, NodeRequest
 from visual.pages.small_worlds import WORLD, DilemmaVisitor, load
@@ -60,7 +60,8 @@ def build() -> None:
 def template() -> str:
     """Return dilemma.html with its words and the viewer's template in it."""
     words = {key: html.escape(word) for key, word in one_hot.DILEMMA.items()}
-    notes = {"band_note": one_hot.BAND_NOTE, "dial_note": one_hot.DIAL_NOTE}
+    band = one_hot.BAND_NOTE.format(looks=confidence_band.LOOKS)
+    notes = {"band_note": band, "dial_note": one_hot.DIAL_NOTE}
     parts = {"legend": acceptance.legend(), "lines": curves.legend()}
     page = Template(source_files.text("dilemma.html"))
     return page.substitute(words, **parts, **notes, viewer=component.template())

@@ -20,7 +20,7 @@ from visual.pages.node_request import PlayRequest, WorldRequest
 from visual.words import one_hot
 
 WORLD, ROUND = "world", "round"  # scenarios
-CHUNKS = 40  # looks at a simulation, `scenarios.CHUNK` rounds each
+CHUNKS = confidence_band.LOOKS  # at a simulation, `scenarios.CHUNK` rounds each
 load = functools.cache(scenarios.load)
 
 

@@ -111,8 +111,9 @@ BAND_IN = "✓ {rule}: all {pairs} word pairs are inside the band after {rounds:
 BAND_OUT = "✕ {rule}: {out} of {pairs} word pairs are outside the band after {rounds:,} rounds."
 BAND_NOTE = (
     "A column is a pair of words: how much more or less often it came than the target says, in "
-    "points of a hundred. Grey: 4.5 standard errors; it narrows as rounds are played, and a "
-    "lossless strategy leaves it in fewer than one run in a hundred."
+    "points of a hundred. Grey: what chance alone allows (exact binomial bounds); it narrows as "
+    "rounds are played. All pairs and all {looks} looks are allowed for: a lossless strategy is "
+    "outside at any look in at most one run in a hundred."
 )
 BAND_CELL = "{pair}: {seen} seen, {target} in the target’s distribution"
 CURVE_ACCEPTED, CURVE_TV = "accepted words a round", "distance from the target (TV)"
