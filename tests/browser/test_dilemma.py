@@ -4,7 +4,7 @@ import pytest
 
 from rheo.exact import scenarios
 from rheo.exact.coupling import OneNode
-from rheo.exact.transport import node
+from rheo.exact.transport import node, one_draw
 from visual.dilemma import acceptance
 from visual.round import slots
 from visual.words import labels, sentences
@@ -91,7 +91,7 @@ def test_a_draw_is_guessed_step_by_step_with_the_keyboard(page):
     assert "rejected" in page.inner_text(in_viewer("headline"))
     right = labels.BROWSER["right"].format(verdict=labels.VERDICTS["reject"])
     assert page.inner_text(in_viewer("outcome")).startswith(right)
-    strip = page.locator(f"{in_viewer('figures')} > .js-plotly-plot").last
+    strip = page.locator(f"{in_viewer('figures')} > div").last
     assert strip.bounding_box()["height"] > 0
     page.keyboard.press("ArrowRight")
     page.click(in_viewer("reject"))
@@ -105,6 +105,82 @@ def test_a_draw_is_guessed_step_by_step_with_the_keyboard(page):
     page.keyboard.press("End")
     assert mine.get_attribute("data-asking") is None
     assert page.evaluate(other) == playground  # the other viewer's keys are its own
+
+
+def test_a_figure_keeps_its_height_when_the_window_changes_between_two_steps(page):
+    strip = page.locator(f"{in_viewer('figures')} .js-plotly-plot").last
+    page.focus("#dl-draw")
+    for key in ("ArrowRight", "ArrowRight", "r"):
+        page.keyboard.press(key)
+    height = strip.evaluate("(e) => e._fullLayout.height")
+    box = page.locator(f"{in_viewer('figures')} > div").last
+    assert box.bounding_box()["height"] < height  # the next verdict's rows are not told yet
+    page.set_viewport_size({"width": 1280, "height": 640})
+    page.wait_for_timeout(500)  # plotly's own answer to the window
+    assert strip.evaluate("(e) => e._fullLayout.height") == height
+
+
+def test_both_viewers_guess_first_or_neither(page):
+    other = page.locator("#viewer [data-role=guessing]")
+    assert other.is_checked()
+    page.uncheck(in_viewer("guessing"))
+    assert not other.is_checked()
+    page.get_by_role("tab", name="Playground").click()
+    page.click("#viewer [data-role=first]")
+    for _ in range(6):
+        page.keyboard.press("ArrowRight")
+        assert page.get_attribute("#viewer [data-role=root]", "data-asking") is None
+    other.check()
+    assert page.locator(in_viewer("guessing")).is_checked()
+
+
+def test_a_question_in_another_viewer_is_told_when_it_is_switched_off(page):
+    page.get_by_role("tab", name="Playground").click()
+    page.click("#viewer [data-role=first]")
+    asked = page.locator("#viewer [data-role=root][data-asking]")
+    while not asked.count():
+        page.keyboard.press("ArrowRight")
+    page.get_by_role("tab", name="One-hot dilemma").click()
+    page.uncheck(in_viewer("guessing"))
+    assert asked.count() == 0
+
+
+LISTEN = """() => {
+  window.opened = [];
+  const fetch = window.fetch;
+  window.fetch = async (...all) => {      // answers that take a while
+    await new Promise((go) => { setTimeout(go, 400); });
+    return fetch(...all);
+  };
+  document.querySelector('#dilemma [data-role=viewer] [data-role=root]')
+    .addEventListener('rheo:run', () => opened.push(document.querySelector(
+      '#dilemma .dl-p input[type=range]').value)); }"""
+
+
+def test_a_dragged_nodes_draw_is_drawn_once_at_rest(page):
+    page.evaluate(LISTEN)
+    page.evaluate("""async () => {
+      const bar = document.querySelector('#dilemma .dl-p input[type=range]');
+      for (let i = 0; i < 10; i += 1) {
+        bar.value = 0.1 + 0.01 * i;
+        bar.dispatchEvent(new Event('input', { bubbles: true }));
+        await new Promise((go) => { setTimeout(go, 200); });
+      } }""")
+    page.wait_for_function("opened.length > 0")
+    page.wait_for_timeout(600)
+    assert page.evaluate("opened") == ["0.19"]
+
+
+def test_the_draw_that_is_asked_for_last_is_shown_at_once_and_alone(page):
+    page.evaluate(LISTEN)
+    page.locator(part("again")).evaluate("(button) => { button.click(); button.click(); }")
+    page.wait_for_function(f"{VIEW}.asked === 0")
+    known, seed = scenarios.load("long-tail"), page.evaluate(f"{VIEW}.seed")
+    run = one_draw(
+        *(known[name] for name in "pqmKT"), "rheo", scenarios.uniforms(seed), known["tokens"]
+    )
+    assert page.inner_text(in_viewer("headline")) == slots.sentence(run, run.rounds[0])
+    assert page.evaluate("opened.length") == 1
 
 
 @pytest.mark.parametrize("rule", ["topk", "rheo-rrsw"])
@@ -127,6 +203,12 @@ def test_the_curves_are_drawn_when_they_are_looked_at(page):
     page.wait_for_function(
         "document.querySelectorAll('#dilemma .dl-curves .js-line').length === 24"
     )
+    keys = page.eval_on_selector_all(
+        ".dl-lines .dl-line",
+        "all => all.map((e) => { const { backgroundImage, borderTop } = getComputedStyle(e);"
+        " return backgroundImage + borderTop.split('rgb')[0]; })",
+    )
+    assert len(set(keys)) == 4 and not any("dashed" in key for key in keys)  # no two look alike
 
 
 def test_a_cheat_leaves_the_band(page):

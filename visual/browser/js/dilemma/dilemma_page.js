@@ -94,7 +94,7 @@ class DilemmaPage {
     this.bars.mark(views.rows);
     part('cold').hidden = view.T === 1;
     part('seed').textContent = view.seed;
-    this.draw.show(views.draw);
+    if (!view.again) this.draw.show(views.draw);   // else newer numbers wait
     this.dials();
   }
 
@@ -105,6 +105,7 @@ class DilemmaPage {
 
   send() {                                   // one question at a time, the newest wins
     const { view } = this;
+    this.draw.hold();
     view.again = view.asked > 0 && performance.now() - view.asked < PATIENCE;
     if (view.again) return;
     view.asked = performance.now();

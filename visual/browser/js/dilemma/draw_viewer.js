@@ -18,8 +18,12 @@ export class DrawViewer {
     part('again').addEventListener('click', () => { view.seed += 1; ask(); });
   }
 
-  show(draw) {
+  hold() {                                   // other numbers are on their way
     clearTimeout(this.timer);
+  }
+
+  show(draw) {
+    this.hold();
     if (this.wanted) this.open(draw);
     else this.timer = setTimeout(() => this.open(draw), REST);
     this.wanted = false;

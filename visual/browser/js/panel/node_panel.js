@@ -54,15 +54,15 @@ export class NodePanel {
   async sketch(panel) {                      // a figure at a time: a key press can come between
     const { view, painter, part } = this.viewer, holder = part('figures');
     while (holder.children.length < panel.figures.length) {
-      holder.append(document.createElement('div'));
+      holder.appendChild(document.createElement('div')).append(document.createElement('div'));
     }
-    const plots = [...holder.children];
+    const boxes = [...holder.children];
     if (view.sheet !== panel) return;
-    plots.forEach((plot, at) => { plot.hidden = at >= panel.figures.length; });
+    boxes.forEach((box, at) => { box.hidden = at >= panel.figures.length; });
     this.conceal();
     for (const [at, figure] of panel.figures.entries()) {
       if (view.sheet !== panel) return;
-      await painter.paint(plots[at], figure);
+      await painter.paint(boxes[at].firstChild, figure);
       await new Promise((go) => { setTimeout(go); });
     }
   }
@@ -81,10 +81,10 @@ export class NodePanel {
     const mine = (frame) => ViewState.isVerdict(frame) && frame.node === node;
     const told = view.frames.slice(0, view.revealed + 1).filter(mine);
     [...part('steps').children].forEach((item, step) => { item.hidden = !over && step >= told.length; });
-    const plots = [...part('figures').children].filter((plot) => !plot.hidden);
-    for (const plot of plots) plot.style.maxHeight = '';
-    if (over || plots.length < 2 || !view.round.walk.includes(node)) return;
-    const [target, strip] = plots.slice(-2);   // target against draft, and what becomes of it
+    const boxes = [...part('figures').children].filter((box) => !box.hidden);
+    for (const box of boxes) box.style.maxHeight = '';
+    if (over || boxes.length < 2 || !view.round.walk.includes(node)) return;
+    const [target, strip] = boxes.slice(-2);   // target against draft, and what becomes of it
     if (!told.length && !mine(view.frames[view.frame])) target.style.maxHeight = 0;
     strip.style.maxHeight = `${told.length ? told.at(-1).rows * common.pitch : 0}px`;
   }

@@ -2,6 +2,7 @@
 
 const PACE = { draft: 600, prune: 600, verdict: 1400, end: 1400 };  // ms a frame stands in play
 const REMEMBERED = 'rheo-guess-first';       // in the browser's storage
+const SWITCHED = 'rheo:guessing';            // to the page's other viewers
 
 export class Playback {
   constructor(viewer) {
@@ -10,6 +11,11 @@ export class Playback {
     this.clock = 0;
     try { this.view.guessing = localStorage.getItem(REMEMBERED) !== 'off'; } catch { /* a page in a frame */ }
     viewer.part('guessing').checked = this.view.guessing;
+    const hear = ({ detail: { from, on } }) => {
+      if (!viewer.element.isConnected) return document.removeEventListener(SWITCHED, hear);
+      if (from !== this) this.turn(on);
+    };
+    document.addEventListener(SWITCHED, hear);
   }
 
   go(frame) {
@@ -73,6 +79,13 @@ export class Playback {
   guessFirst(on) {                           // remembered where the browser lets us
     this.view.guessing = on;
     try { localStorage.setItem(REMEMBERED, on ? 'on' : 'off'); } catch { /* a page in a frame */ }
+    document.dispatchEvent(new CustomEvent(SWITCHED, { detail: { from: this, on } }));
     if (this.view.at >= 0) this.viewer.seek(this.view.frame);
+  }
+
+  turn(on) {                                 // as another viewer's switch; a waiting question is told
+    const { view, viewer } = this, waited = view.asking;
+    view.guessing = viewer.part('guessing').checked = on;
+    if (waited) viewer.seek(view.frame);
   }
 }
