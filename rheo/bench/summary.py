@@ -31,6 +31,7 @@ def summary(engine: Engine, decoding: Decoding, seconds: float) -> dict[str, obj
         "token_ids": [e.token for e in emitted],
         "prompt_token_ids": decoding.prompt_ids,
         "stop": decoding.stopped,
+        "eos_ids": sorted(engine.target.eos_ids),
         "rounds": len(rounds),
         "tau": _mean([r.counted for r in rounds]),
         "accepted_by_kind": {kind: sum(e.origin == kind for e in emitted) for kind in _KINDS},

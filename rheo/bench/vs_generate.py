@@ -7,6 +7,7 @@ from typing import TypedDict
 import numpy as np
 import torch
 from tqdm import tqdm
+from transformers import GenerationConfig
 
 from rheo.bench.confidence import IntervalDict, median_interval
 from rheo.bench.prompts import Prompt
@@ -42,14 +43,19 @@ def against_generate(
     """Decode the same prompts greedily by both, with one model object, in turns.
 
     Each pair is one prompt by both, whoever began last time coming second; both include the
-    prefill. `generate` is held to the length that ours came to. A ratio above 1 says that ours is
+    prefill. `generate` is held to the length that ours came to, and the model's own generation
+    config is set aside: it may ask for penalties or beams. A ratio above 1 says that ours is
     faster. Feature taps are off for both.
     """
-    taps = engine.target.feature_layers
+    taps, model = engine.target.feature_layers, engine.target.model
+    own = model.generation_config
     engine.target.tap(())
+    # the model's own may hold penalties and beams; what a call leaves open is taken from there
+    model.generation_config = GenerationConfig(eos_token_id=sorted(engine.target.eos_ids) or None)
     try:
         pairs = _pairs(engine, prompts, params, repeats, raw)
     finally:
+        model.generation_config = own
         engine.target.tap(taps)
     ratios = [theirs / ours for ours, theirs, *_ in pairs]
     return {

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from rheo.errors import RheoError, reason
-from rheo.models.draft.adapt import warn_if_unfit
+from rheo.models.draft.adapt import check_width, warn_if_unfit
 from rheo.models.draft.eagle3 import Eagle3
 from rheo.models.draft.lm import LMDraft
 from rheo.models.draft.protocol import Draft
@@ -101,6 +101,7 @@ def _load_draft(chosen: Pair, paths: Paths, target: Target) -> Draft:
         target.dtype,
         chosen.rope_theta,
     )
+    check_width(head.config, target.hidden_size)
     target.tap(head.feature_layers)
     return head
 

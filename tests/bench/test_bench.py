@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from transformers import GenerationConfig
 
 from rheo.algorithm.strategies import TABLE
 from rheo.algorithm.uniforms import UniformSource
@@ -385,6 +386,17 @@ def test_generate_gives_the_same_greedy_ids(engine):
     assert all(pair["ratio"] > 0 for pair in found["pairs"])
     assert found["ratio"]["low"] <= found["ratio"]["value"] <= found["ratio"]["high"]
     assert engine.target.feature_layers == taps
+
+
+@pytest.mark.parametrize(
+    "asked", [{"repetition_penalty": 1.3}, {"num_beams": 3}, {"no_repeat_ngram_size": 2}]
+)
+def test_what_a_models_files_ask_of_generate_is_set_aside(engine, asked, monkeypatch):
+    own = GenerationConfig(**asked)
+    monkeypatch.setattr(engine.target.model, "generation_config", own)
+    found = vs_generate.against_generate(engine, PROMPTS, PARAMS, 2)
+    assert all(pair["same_ids"] for pair in found["pairs"])
+    assert engine.target.model.generation_config is own
 
 
 def test_prompts_are_taken_in_turn_from_the_suites():

@@ -30,8 +30,7 @@ def tiny_pair() -> tuple:
 
 def decoding(models: tuple, prompt=PROMPT, stop=(), eos=None, context=None, **params) -> Decoding:
     target = Target(models[0], byte_level_tokenizer())
-    if eos is not None:
-        target.eos_ids = frozenset(eos)
+    target.eos_ids = frozenset(eos or ())
     if context is not None:
         target.context = context
     draft = LMDraft(Target(models[1], byte_level_tokenizer()), target.vocab_size)

@@ -52,6 +52,15 @@ def fit_vocabulary(ids: Tensor | None, rows: int, vocab: int) -> Tensor | None:
     return torch.arange(rows) if ids is None and rows < vocab else ids
 
 
+def check_width(config: HeadConfig, width: int) -> None:
+    """Refuse a target whose hidden states have another width than those the head reads."""
+    if config.target_hidden != width:
+        raise RheoError(
+            f"The head reads hidden states of width {config.target_hidden} and the target's are "
+            f"{width} wide; use the target that the head was trained for."
+        )
+
+
 def choose_embeddings(own: Tensor | None, target: Tensor, config: HeadConfig) -> Tensor:
     """Return the target's weight itself (V, d) wherever possible, the head's own if it differs."""
     target = target.detach()

@@ -101,10 +101,13 @@ def check_supported(model: PreTrainedModel) -> None:
     )
 
 
-def eos_ids(model: PreTrainedModel) -> frozenset[int]:
-    """Return all end-of-sequence ids of the generation config and of the config."""
+def eos_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> frozenset[int]:
+    """Return the end-of-sequence ids of the generation config, of the config and the tokenizer.
+
+    A fine-tune may end its turns with a token that only its tokenizer names.
+    """
     found: set[int] = set()
-    for config in (model.generation_config, model.config.get_text_config()):
+    for config in (model.generation_config, model.config.get_text_config(), tokenizer):
         ids = getattr(config, "eos_token_id", None)
         found |= {ids} if isinstance(ids, int) else set(ids or ())
     return frozenset(found)

@@ -59,7 +59,7 @@ class Target:
         self.hidden_size: int = config.hidden_size
         self.layers: int = config.num_hidden_layers
         self.context: int = config.max_position_embeddings
-        self.eos_ids = eos_ids(model)
+        self.eos_ids = eos_ids(model, tokenizer)
         self.dtype: torch.dtype = model.dtype
         places = [execution_device(layer) for layer in self._decoder.layers]
         self.device = execution_device(model.get_input_embeddings())

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from rheo.errors import RheoError
 from rheo.models.target import pretrained
 from rheo.models.target.target import Target
-from tests.tiny import tiny_folder
+from tests.tiny import END_OF_TURN, EOS, tiny_folder
 
 
 def rewrite(folder: Path, change) -> None:
@@ -127,3 +127,16 @@ def test_tied_weights_and_old_buffers_are_no_fault(tmp_path):
     old = {f"model.layers.{i}.self_attn.rotary_emb.inv_freq": torch.ones(4) for i in range(8)}
     rewrite(folder, lambda w: w | old)
     Target.load(str(folder))
+
+
+@pytest.mark.parametrize("named", [EOS, None])
+def test_an_end_token_that_only_the_tokenizer_names_ends_a_text(named, tmp_path):
+    edit(tiny_folder(tmp_path), eos_token_id=named)
+    edit(tmp_path, "generation_config.json", eos_token_id=named)
+    edit(tmp_path, "tokenizer_config.json", eos_token="<|end|>")
+    assert Target.load(str(tmp_path)).eos_ids == {END_OF_TURN} | ({named} - {None})
+
+
+def test_a_tokenizer_without_an_end_token_adds_none(tmp_path):
+    edit(tiny_folder(tmp_path), "tokenizer_config.json", eos_token=None)
+    assert Target.load(str(tmp_path)).eos_ids == {EOS, END_OF_TURN}
