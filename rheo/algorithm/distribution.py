@@ -57,6 +57,19 @@ def log_tail_mass(s: Support, m: int) -> Tensor:
     return s.log_q[..., m:].logsumexp(-1)
 
 
+def tempered(logits: Tensor, T: float) -> Tensor:
+    """Return logits (..., n) / T, T > 0, with the largest of a row moved to 0.
+
+    What a softmax or logsumexp makes of them is the same; but a float's distance to the best logit
+    survives the division, so that ties at a tiny T stay ties.
+
+    >>> tempered(torch.tensor([20.0, 20.0, 1.0]), 1e-6).softmax(-1)
+    tensor([0.5000, 0.5000, 0.0000])
+    """
+    below = logits - logits.max(-1, keepdim=True).values
+    return below / max(T, torch.finfo(logits.dtype).tiny)  # a smaller T is 0 to the division
+
+
 def tail(s: Support, m: int, T: float) -> Tensor:
     """Return q-tilde (..., S): the support outside the top m (0 there) at T, renormalised.
 
@@ -72,7 +85,7 @@ def tail(s: Support, m: int, T: float) -> Tensor:
         mass = (torch.arange(logits.shape[-1], device=logits.device) == 0).to(logits.dtype)
         mass = mass.expand(logits.shape)
     else:
-        mass = (logits / T).softmax(-1)
+        mass = tempered(logits, T).softmax(-1)
     alive = logits[..., :1] > -torch.inf
     return torch.nn.functional.pad(torch.where(alive, mass, 0.0), (m, 0))
 
@@ -86,7 +99,7 @@ def target_distribution(logits: Tensor, T: float, top_k: int = 0, top_p: float =
     if T == 0:
         best = logits.argmax(-1, keepdim=True)  # (..., 1), the first of equals
         return torch.zeros_like(logits).scatter(-1, best, 1.0)
-    logits = logits / T
+    logits = tempered(logits, T)
     if 0 < top_k < logits.shape[-1]:
         worst = logits.topk(top_k, dim=-1).values[..., -1:]
         logits = logits.masked_fill(logits < worst, -torch.inf)

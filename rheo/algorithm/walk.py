@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from rheo.algorithm import verify
-from rheo.algorithm.distribution import locate_in, target_distribution
+from rheo.algorithm.distribution import locate_in, target_distribution, tempered
 from rheo.algorithm.expansion import Expansion
 from rheo.algorithm.tree import Kept, Tree
 from rheo.algorithm.verify import Children, NodeRule, Rule
@@ -208,8 +208,9 @@ def _distribution_on_support(target: TargetRows, rows: Tensor, ids: Tensor) -> T
     if target.T == 0 or target.top_k or target.top_p < 1:
         return on_support(target_distribution(logits, *target[1:]), ids)[0]
     logits = logits if logits.dtype == torch.float64 else logits.float()
-    log_mass = (logits / target.T).logsumexp(-1, keepdim=True)
-    inside = (logits.gather(-1, ids) / target.T - log_mass).exp().double()
+    scaled = tempered(logits, target.T)
+    log_mass = scaled.logsumexp(-1, keepdim=True)
+    inside = (scaled.gather(-1, ids) - log_mass).exp().double()
     return torch.cat([inside, (1 - inside.sum(-1, keepdim=True)).clamp(min=0.0)], -1)
 
 

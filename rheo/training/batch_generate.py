@@ -55,7 +55,9 @@ def sample_tokens(logits: Tensor, temperatures: Tensor, uniforms: Tensor) -> Ten
     [1, 2]
     """
     divisors = torch.where(temperatures > 0, temperatures, 1.0)[:, None]
-    drawn = draw((logits.float() / divisors).softmax(-1), uniforms)
+    logits = logits.float()
+    below = logits - logits.max(-1, keepdim=True).values  # ties stay ties at a tiny temperature
+    drawn = draw((below / divisors).softmax(-1), uniforms)
     return torch.where(temperatures > 0, drawn, logits.argmax(-1))
 
 

@@ -15,6 +15,8 @@ from rheo.algorithm.distribution import (
     tail,
     target_distribution,
 )
+from rheo.algorithm.walk import TargetRows, _distribution_on_support
+from rheo.training.batch_generate import sample_tokens
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -90,3 +92,21 @@ def test_locate_inverts_the_cumulative_sum() -> None:
     uniform = torch.arange(100_000, dtype=torch.float64) / 100_000
     counts = torch.bincount(draw(masses.expand(100_000, 6), uniform), minlength=6)
     assert counts.tolist() == [0, 25_000, 0, 50_000, 25_000, 0]
+
+
+@pytest.mark.parametrize("T", [1e-2, 1e-4, 1e-6, 1e-30, 1e-60])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_ties_stay_ties_at_any_temperature(T: float, dtype: torch.dtype) -> None:
+    """Divided first, 20 / 1e-6 has no digits left below 1, and a logsumexp's log 2 is lost."""
+    logits = torch.tensor([[20.0, 20.0, 1.0, 0.0]], dtype=dtype)
+    halves = torch.tensor([0.5, 0.5, 0.0, 0.0]).double()
+    assert torch.equal(target_distribution(logits, T)[0].double(), halves)
+    assert torch.equal(tail(support(logits.float(), None), 0, T)[0].double(), halves)
+    inside = _distribution_on_support(
+        TargetRows(logits, T), torch.tensor([0]), torch.tensor([[0, 2]])
+    )
+    assert inside[0] == pytest.approx([0.5, 0.0, 0.5])
+    drawn = [
+        sample_tokens(logits, torch.tensor([T]).float(), torch.tensor([u])) for u in (0.4, 0.6)
+    ]
+    assert T < 1e-38 or drawn == [0, 1]
