@@ -64,6 +64,26 @@ def legend() -> str:
     )
 
 
+def _places(K: int) -> dict[str, str]:
+    """Return how the slots are spoken of."""
+    one = K == 1
+    return {
+        "words": one_hot.SAME_WORD if one else one_hot.SAME_WORDS.format(K=K),
+        "place": one_hot.ONLY_PLACE if one else one_hot.ONE_PLACE.format(K=K),
+        "last": ordinal(K),
+    }
+
+
+def ordinal(n: int) -> str:
+    """Return a place in words.
+
+    >>> [ordinal(n) for n in (1, 2, 3, 4, 11, 13, 22, 64)]
+    ['1st', '2nd', '3rd', '4th', '11th', '13th', '22nd', '64th']
+    """
+    teens = n % 100 in (11, 12, 13)
+    return f"{n}{'th' if teens else one_hot.ORDINALS.get(n % 10, 'th')}"
+
+
 def sentence(node: OneNode, paper: bool = False) -> str:
     """Return what happened at this node, in words and numbers.
 
@@ -71,7 +91,7 @@ def sentence(node: OneNode, paper: bool = False) -> str:
         paper: also say what the paper measured.
     """
     got = {rule: node.couplings[rule].split.accepted for rule in STACK_ROWS}
-    said = {"rrsw": percent(got["rheo-rrsw"]), "optimum": percent(node.optimum), "K": node.K}
+    said = {"rrsw": percent(got["rheo-rrsw"]), "optimum": percent(node.optimum)} | _places(node.K)
     said |= {"topk": percent(got["topk"]), "rheo": percent(got["rheo"])}
     gain = got["rheo"] - got["topk"]
     if abs(gain) < _EVEN:

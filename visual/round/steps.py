@@ -73,7 +73,9 @@ def _named(run: Run, round: Round) -> str:
     """Return the root's children by kind, in words."""
     by_kind: dict[str, list[str]] = {}
     for child in bars.children(run, round, 0):
-        by_kind.setdefault(child.kind, []).append(word(run, child.token))
+        cold = child.kind == "probe" and run.params.get("T") == 0
+        kind = "cold probe" if cold else child.kind
+        by_kind.setdefault(kind, []).append(word(run, child.token))
     parts = [
         verdicts.NAMED[kind].format(
             tokens=_count(len(tokens), "token") if kind == "filler" else ", ".join(tokens)

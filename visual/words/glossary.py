@@ -9,7 +9,8 @@ PLAIN_WORDS = (
     "Most such trees hold the draft’s most probable tokens and nothing else. The more open a text "
     "is, the more often the target wants a token outside of them, and the guess is lost: that is "
     "the one-hot dilemma. RheoSampling gives one place at every node to a probe, a token drawn at "
-    "random from all the others, so that any token can be guessed.",
+    "random from the next S − m tokens of the draft’s support (S = 128 unless set), so that many "
+    "more can be guessed.",
     "Lossless: an acceptance test and what it leaves (the residual) make up exactly for what the "
     "draft preferred. The text has the distribution of the target writing alone; the other page "
     "lets you check that, and break it.",
@@ -18,16 +19,24 @@ MARKS_HEAD, TERMS_HEAD = "The marks", "The letters and terms"
 TERMS = (
     ("p", "the target’s probability of a token"),
     ("q", "the draft’s probability of a token"),
-    ("q̃", "what the probe is drawn from: q without the deterministic tokens, normalised"),
+    ("q̃", "what the probe is drawn from: q to the 1 / T without the top m, normalised"),
     ("z", "tail mass: how much of q the probe is drawn from"),
-    ("one-hot", "a token proposed for sure: accepted with probability p"),
+    (
+        "one-hot",
+        "a token proposed for sure: accepted with probability p, after a rejected probe with "
+        "r, its share of the residual",
+    ),
     ("true", "with what probability a token was proposed: 1 for a one-hot one, q̃ for a probe"),
     (
         "proxy",
         "what pruning ranks by: q, and for the probe a value that does not depend on which token "
         "was drawn, or pruning would bend the distribution",
     ),
-    ("u₁", "the random number that tests a probe: accepted below min(1, p / q̃)"),
+    (
+        "u₁",
+        "the random number that tests a probe: accepted below min(1, p / q̃), with r in place of p "
+        "after a rejection",
+    ),
     ("u₂", "the random number that picks one of the siblings, or another token"),
     ("residual", "what is left of p after a rejection, stretched to 1; the next draw is from it"),
     ("bonus", "the token that the target adds behind the last accepted leaf"),

@@ -118,7 +118,7 @@ BROWSER = {  # what the host's script says by itself
 }
 LEGEND_KINDS = {
     "deterministic": "one of the top m",
-    "probe": "drawn at random from the tail",
+    "probe": "drawn at random from the tail; at T = 0 the tail’s best",
     "filler": "next most probable, fills a slot",
     "residual": "emitted after the last rejection",
     "bonus": "emitted after a leaf",

@@ -63,7 +63,9 @@ DRAFT_COST = "draft: one level, in target steps"
 OVERHEAD = "overhead: verifying a tree, beyond one step"
 PROJECTION_WHY = (
     "A step is one plain forward pass of the target. With {draft} and {overhead} the formula gives "
-    "the paper's six speed-ups on an A6000 (τ 4.99 to 5.89, depth 8: 2.84× to 3.43×) to within 5 %."
+    "the paper's six speed-ups on an A6000, depth 8, to within 5 %: the lowest is 2.84× at τ 5.04, "
+    "the highest 3.43× at τ 5.89. Those are targets of 8 to 13 billion parameters; for another "
+    "size, as this run's may be, both costs differ."
 )
 
 # --- sliders that teach ---
@@ -79,7 +81,7 @@ WHATIF_ROWS = {
     "proxy": "its proxy",
     "ratio": "accepted when tested",
     "overlap": "mean over all draws",
-    "residual": "left if all are rejected",
+    "residual": "left if all probes are rejected",
 }
 WHATIF_COLUMNS = ("slot", "proxy", "true", "accept")
 BARS = {"run": "run", "whatif": "now"}

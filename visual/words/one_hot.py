@@ -43,24 +43,28 @@ SPLIT = {
     "missed": "missed: the target speaks alone",
 }
 NODE_PERCENT = "{value:.1f}\u00a0%"
+SAME_WORD, SAME_WORDS = "word", "{K} words"
+ONLY_PLACE, ONE_PLACE = "the only place", "one of the {K} places"
+ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 NODE_AHEAD = (
-    "Guessing the same {K} words every time is right {topk} of the time. Giving one of the {K} "
-    "places to a word drawn at random makes it {rheo}: {gain} more words in a hundred for the same "
+    "Guessing the same {words} every time is right {topk} of the time. Giving {place} to a word "
+    "drawn at random makes it {rheo}: {gain} more words in a hundred for the same "
     "work, and the text’s distribution is untouched."
 )
 EVEN = (
-    "Guessing the same {K} words and giving one of the {K} places to a word drawn at random are "
-    "right equally often here, {topk} of the time: {why}"
+    "Guessing the same {words} and giving {place} to a word drawn at random are right "
+    " equally often here, {topk} of the time: {why}"
 )
 EVEN_COLD = "at this temperature there is hardly anything left to draw."
 EVEN_PLAIN = "what the probe wins in the tail it loses among the likely words."
 BEHIND = (
-    "Here the fixed guesses win: {topk} against {rheo} with one slot drawn at random. The {K}-th "
+    "Here the fixed guesses win: {topk} against {rheo} with one slot drawn at random. The {last} "
     "guess was worth more than a draw from this tail; the text’s distribution is untouched either "
     "way."
 )
 AGAINST = (
-    " On the same slots recursive rejection (RRSw) gets {rrsw}; no rule gets more than {optimum}."
+    " On the same slots recursive rejection (RRSw) gets {rrsw}; no rule that keeps "
+    "the probe’s slot gets more than {optimum}."
 )
 RRSW_AHEAD = (
     " RRSw is ahead here: with a filler behind the probe RheoSampling need not be the best rule."
@@ -69,7 +73,7 @@ PAPER_SENTENCE = (
     " The paper measured 80.0 %, 83.5 % and 85.4 % at depth 1; this node is made to match."
 )
 STACK_LABEL = "{rule}: {accepted} accepted; {parts}."
-STACK_OPTIMUM = "most that any rule can accept with these slots"
+STACK_OPTIMUM = "most that any rule can accept that keeps the probe’s slot"
 
 TICK_0 = "u₀"
 STEP_FIXED = "Top-K draws nothing: its slots are the {K} words the draft likes best, {tokens}."
@@ -121,13 +125,14 @@ CURVE_AXES = {"m": "m, fixed slots", "T": "T, temperature", "R": "R, tree size"}
 CURVE_LABEL = "{what} against {axis}: {lines}"
 CURVE_LINE = "{rule} {first} to {last}"
 DIAL_NOTE = (
-    "Turning m up turns the randomness down: with m = K − 1 only the last slot is random. The "
-    "lossless three lie on zero distance wherever you look; the naive probe does not."
+    "Turning m up turns the randomness down: at every m exactly one slot is random, and m moves it "
+    "from the first to the last. The lossless three lie on zero distance wherever you look; the "
+    "naive probe does not."
 )
 HONEST = (
     "In this small world RRSw accepts {rrsw} words a round and RheoSampling {rheo}: {gap} more. "
-    "Both are lossless. The paper’s “strictly dominates” is about one probe without fillers at one "
-    "level; with fillers, or over a whole round, RRSw can be ahead."
+    "Both are lossless. The paper’s “strictly dominates” holds as “never less” for one probe "
+    "without fillers at one node; with fillers, or over a whole round, RRSw can be ahead."
 )
 UNUSABLE = "These numbers are no situation: {error}"
 WRONG = {  # what a browser may not send, by field

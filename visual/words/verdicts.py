@@ -13,6 +13,7 @@ LEVEL_ONE = (
 NAMED = {  # by kind; fillers are counted
     "deterministic": "{tokens} (deterministic)",
     "probe": "{tokens} (drawn at random: the probe)",
+    "cold probe": "{tokens} (the best of the tail, as T = 0: the probe)",
     "filler": "{tokens} by rank (fillers)",
 }
 AND = " and "
