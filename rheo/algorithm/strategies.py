@@ -1,9 +1,10 @@
 """The strategies as a table: fields x verification rule (algorithm section 3).
 
 To add one: a row in `rheo.params.STRATEGY_FIELDS`, a row here with its rule (a new rule is a
-function in `verify`), its name for a person in `visual/words/labels.py`. What its tree keeps may
-never depend on a sampled token in a way that its rule does not model; the audit
-(`rheo.exact.audit`) decides, and `tests/exact/test_audit.py` runs it over every lossless row.
+function in `verify`), its name for a person in `visual/words/labels.py`, from which the page makes
+its menu. What its tree keeps may never depend on a sampled token in a way that its rule does not
+model; the audit (`rheo.exact.audit`) decides, and `tests/exact/test_audit.py` runs it over every
+lossless row.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """The walk: a pruned tree against the target's rows, from the root to the emitted token.
 
 Sampling is a thin layer over the rules of `verify` (algorithm section 2, steps 6 and 7): `walk`
-samples one node a step; `acceptance` computes at all nodes the probabilities that the luck of the
-draws does not touch.
+samples one node a step; `acceptance` computes at all nodes the probabilities, before u1 and u2 are
+drawn.
 """
 
 from collections.abc import Callable

@@ -66,8 +66,8 @@ _TYPES = {"T": real, "top_p": real, "S": support}
 def _command(commands: "_Commands", name: str, text: str) -> argparse.ArgumentParser:
     """Add a command without arguments of its own."""
     command = commands.add_parser(name, help=text, description=text)
-    told = "show where an error came from, and what caused it"
-    command.add_argument("--debug", action="store_true", help=told)
+    about = "show where an error came from, and what caused it"
+    command.add_argument("--debug", action="store_true", help=about)
     return command
 
 

@@ -99,7 +99,7 @@ def bench(args: argparse.Namespace) -> None:
     if args.sweep and not args.expected:
         raise RheoError("--sweep goes with --expected: leave it out, or add that.")
     swept, values = args.sweep or ("m", [args.m])
-    for name in strategies:  # a mistake is told before the models are loaded
+    for name in strategies:  # a mistake is reported before the models are loaded
         for value in values:
             replace(params_of(args, name), **{swept: value})
     prompts = read_prompts(args.prompts or shipped(), args.limit)

@@ -38,18 +38,18 @@ class Generation:
 
     @property
     def text(self) -> str:
-        """The text so far."""
+        """Return the text so far."""
         return self._decoding.text
 
     @property
     def tau(self) -> float | None:
-        """Tokens emitted by rounds / rounds; None before the first round."""
+        """Return tokens emitted by rounds / rounds; None before the first round."""
         rounds = self._decoding.rounds
         return sum(r.counted for r in rounds) / len(rounds) if rounds else None
 
     @property
     def stopped(self) -> Stop:
-        """Why it ended; "closed" until then."""
+        """Return why it ended; "closed" until then."""
         return self._decoding.stopped
 
     def close(self) -> None:

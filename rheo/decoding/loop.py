@@ -107,12 +107,12 @@ class Decoding:
 
     @property
     def text(self) -> str:
-        """The text so far."""
+        """Return the text so far."""
         return self._output.text
 
     @property
     def stopped(self) -> Stop:
-        """Why it ended; "closed" until then."""
+        """Return why it ended; "closed" until then."""
         return self._output.stopped
 
     def __iter__(self) -> Iterator[Decoded]:

@@ -1,4 +1,4 @@
-"""Strategies with one planted mistake each, to show that the audit and the eye notice it.
+"""Strategies with one planted mistake each, to show that the audit notices it and what it does.
 
 All but `naive` stay out of `strategies.TABLE`: nothing decodes with them.
 """

@@ -94,7 +94,7 @@ def optimum(p: Tensor, q_tilde: Tensor, order: Tensor, K: int) -> float:
 
 
 def _both(p: Sequence[float], q: Sequence[float], K: int) -> tuple[Tensor, Tensor]:
-    """p (V,) and log q (V,), float64, of the same tokens."""
+    """Return p (V,) and log q (V,), float64, of the same tokens."""
     p_row, log_q = _normalised(p, "p"), _normalised(q, "q").log()
     if log_q.shape != p_row.shape or len(p_row) < K:
         raise RheoError(f"p and q need the same tokens, at least K = {K} of them.")
@@ -102,7 +102,7 @@ def _both(p: Sequence[float], q: Sequence[float], K: int) -> tuple[Tensor, Tenso
 
 
 def _normalised(masses: Sequence[float], name: str) -> Tensor:
-    """Masses (V,) as a float64 distribution, or a sentence."""
+    """Return masses (V,) as a float64 distribution; raise RheoError where they are none."""
     row = torch.tensor(list(masses), dtype=torch.float64)
     total = row.sum()
     if row.dim() != 1 or not bool(torch.isfinite(row).all() & (row >= 0).all() & (total > 0)):

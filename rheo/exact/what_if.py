@@ -2,8 +2,8 @@
 
 The draft's side is exact: a trace keeps q, untempered, on the whole support. The target at another
 temperature is known within bounds (`tempered_target`); the middle is used, and the largest error
-that it can cause is told. Which nodes survive pruning would need a new draft: the slots that the
-run kept stay kept.
+that it can cause is given with it. Which nodes survive pruning would need a new draft: the slots
+that the run kept stay kept.
 """
 
 from dataclasses import dataclass, replace

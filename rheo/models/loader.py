@@ -53,7 +53,7 @@ def load_pair(
 
     Args:
         name: a name of the catalogue, or a Pair of `catalogue.custom`.
-        progress: told each stage, with the share done where it is known.
+        progress: called with each stage, and the share of it that is done where that is known.
         device: default CUDA where there is one, else the CPU.
         dtype: default bfloat16 on CUDA, float32 on a CPU.
 
@@ -115,6 +115,6 @@ def self_check(target: Target, draft: Draft) -> float | None:
     positions = torch.arange(len(ids), device=target.device)
     logits, features = target.verify(ids, positions)
     # not kept for the first run: a process that is forked off would get the views and the
-    # buffers of the cache as copies of their own, if its GPU is only lent (ZeroGPU)
+    # buffers of the cache as copies of their own, if it has a GPU for one run alone (ZeroGPU)
     target.cache.free()
     return None if features is None else draft.agreement(ids, features[:-1], logits)

@@ -104,7 +104,7 @@ def check_fit(name: str, numbers: int, on: torch.device, as_: torch.dtype | None
     Raises:
         RheoError: they do not fit; both numbers are in the sentence.
     """
-    if os.getenv("SPACES_ZERO_GPU"):  # its GPU is lent later and cannot be asked now
+    if os.getenv("SPACES_ZERO_GPU"):  # its GPU comes with a run and cannot be asked now
         return
     as_ = as_ or (torch.bfloat16 if on.type == "cuda" else torch.float32)
     need, free = numbers * as_.itemsize, available(on)

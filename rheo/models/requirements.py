@@ -14,7 +14,7 @@ STILL_WORKS = "recorded runs and the dilemma page still work"
 
 
 def check_versions(requirements: Path = REQUIREMENTS) -> None:
-    """Raises RheoError where a package of the engine is missing or not of a version we know."""
+    """Raise RheoError where a package of the engine is missing or not of a version we know."""
     lines = requirements.read_text(encoding="utf-8").splitlines() if requirements.exists() else ()
     wanted = [Requirement(line) for line in lines if line.strip() and not line.startswith("#")]
     for known in (r for r in wanted if r.name in ENGINE):

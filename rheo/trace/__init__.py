@@ -1,6 +1,7 @@
 """The product: everything there is to see of a run, as plain records and as a file.
 
-The engine's recorder hands in a `Run`; files, pictures and tables come out, and nothing here needs
-torch. Read `schema` first (the records), then `residuals` (what is derived of them), `io` (a file
-is read and written) and `validate` (what no run can have written is refused).
+The engine's recorder makes a `Run`, and every picture and table is made of one. A `Run` comes in
+and a file goes out, and the other way round; nothing here needs torch. Read `schema` first (the
+records), then `residuals` (what is derived of them), `io` (a file is read and written) and
+`validate` (what no run can have written is refused).
 """

@@ -152,7 +152,8 @@ def _sentence(error: ValidationError) -> str:
 
 
 def _where(place: tuple[int | str, ...]) -> str:
-    """
+    """Return a place in a trace as its Python expression.
+
     >>> _where(("rounds", 0, "nodes", 3, "token"))
     'trace.rounds[0].nodes[3].token'
     """

@@ -1,4 +1,4 @@
-"""One node: every rule's coupling has the target's law, and the closed-form optimum is optimal.
+"""One node: each rule's coupling ends in the target's distribution; the closed form is optimal.
 
 The reference is a linear program over all couplings of the same children.
 """
@@ -239,5 +239,5 @@ def test_what_is_no_node_is_one_sentence(change):
 
 
 def test_a_tempered_law_is_the_engines():
-    law = torch.tensor([0.6, 0.3, 0.1], dtype=torch.float64)
-    assert tempered(law.tolist(), 0.5) == pytest.approx((law**2 / (law**2).sum()).tolist())
+    p = torch.tensor([0.6, 0.3, 0.1], dtype=torch.float64)
+    assert tempered(p.tolist(), 0.5) == pytest.approx((p**2 / (p**2).sum()).tolist())

@@ -47,13 +47,13 @@ def run(rounds: int = 4, R: int = 60, K: int = 6, depth: int = 6, seed: int = 3)
     )
 
 
-def _law(rng: random.Random, width: float) -> list[float]:
+def _distribution(rng: random.Random, width: float) -> list[float]:
     weights = [math.exp(rng.gauss(0, width)) for _ in range(VOCABULARY)]
     return [w / sum(weights) for w in weights]
 
 
-def _draw(law: list[float], u: float) -> int:
-    return min(bisect_right(list(accumulate(law)), u * sum(law)), len(law) - 1)
+def _draw(masses: list[float], u: float) -> int:
+    return min(bisect_right(list(accumulate(masses)), u * sum(masses)), len(masses) - 1)
 
 
 def _round(
@@ -89,12 +89,12 @@ def _round(
 def _grow(rng: random.Random, root: int, R: int, K: int, depth: int):
     """Expand level by level, prune to R; returns nodes and q, p, kept children by node."""
     made = [{"path": (), "kind": "root", "token": root, "proxy": 1.0, "true": 1.0, "score": 0.0}]
-    level, laws = [made[0]], {}
+    level, qs = [made[0]], {}
     for _ in range(depth):
         grown = []
         for node in level:
-            q = _law(rng, 1.6)
-            laws[node["path"]] = q
+            q = _distribution(rng, 1.6)
+            qs[node["path"]] = q
             grown += _children(rng, node, q, K)
         made += grown
         level = sorted(grown, key=lambda n: (-n["score"], n["path"]))[:K]
@@ -103,12 +103,12 @@ def _grow(rng: random.Random, root: int, R: int, K: int, depth: int):
     place = {n["path"]: i for i, n in enumerate(kept)}
     p_of, kin = {}, {}
     for i, node in enumerate(kept):
-        q = laws.get(node["path"])
-        noise = _law(rng, 1.2)
+        q = qs.get(node["path"])
+        noise = _distribution(rng, 1.2)
         p_of[i] = [0.6 * a + 0.4 * b for a, b in zip(q, noise, strict=True)] if q else noise
         kin[i] = [place[n["path"]] for n in kept if n["path"][:-1] == node["path"] and n["path"]]
-    nodes = [_node(n, i, place, laws, made, p_of) for i, n in enumerate(kept)]
-    return nodes, {i: laws[n["path"]] for i, n in enumerate(kept) if n["path"] in laws}, p_of, kin
+    nodes = [_node(n, i, place, qs, made, p_of) for i, n in enumerate(kept)]
+    return nodes, {i: qs[n["path"]] for i, n in enumerate(kept) if n["path"] in qs}, p_of, kin
 
 
 def _children(rng: random.Random, node: dict, q: list[float], K: int) -> list[dict]:
@@ -127,12 +127,12 @@ def _children(rng: random.Random, node: dict, q: list[float], K: int) -> list[di
     return out
 
 
-def _node(n: dict, i: int, place: dict, laws: dict, made: list[dict], p_of: dict) -> schema.Node:
+def _node(n: dict, i: int, place: dict, qs: dict, made: list[dict], p_of: dict) -> schema.Node:
     path = n["path"]
     parent = place[path[:-1]] if path else -1
     family = [c for c in made if c["path"] and c["path"][:-1] == path]
     pruned = [c for c in family if c["path"] not in place]
-    q = laws.get(path)
+    q = qs.get(path)
     return schema.Node(
         kind=n["kind"],
         token=n["token"],

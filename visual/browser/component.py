@@ -86,19 +86,19 @@ def keys() -> str:
 def terms() -> str:
     """Return the glossary, as a list of terms."""
     return "".join(
-        f"<dt>{html.escape(term)}</dt><dd>{html.escape(told)}</dd>" for term, told in glossary.TERMS
+        f"<dt>{html.escape(term)}</dt><dd>{html.escape(text)}</dd>" for term, text in glossary.TERMS
     )
 
 
 def idea() -> dict[str, str]:
     """Return the parts of "What is this?", as HTML."""
     marks = (
-        f"<dt>{_entry(sign, name, told, kind)}</dt><dd>{html.escape(told)}</dd>"
-        for sign, name, told, kind in _marks()
+        f"<dt>{_entry(sign, name, text, kind)}</dt><dd>{html.escape(text)}</dd>"
+        for sign, name, text, kind in _marks()
     )
     return {
         "idea_head": html.escape(glossary.HEAD),
-        "idea": "".join(f"<p>{html.escape(told)}</p>" for told in glossary.PLAIN_WORDS),
+        "idea": "".join(f"<p>{html.escape(text)}</p>" for text in glossary.PLAIN_WORDS),
         "marks_head": html.escape(glossary.MARKS_HEAD),
         "marks": "".join(marks),
         "terms_head": html.escape(glossary.TERMS_HEAD),

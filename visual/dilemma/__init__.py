@@ -2,5 +2,6 @@
 
 A node under several rules (`exact.coupling.OneNode`) and the results of small worlds come in; HTML
 and plotly figures go out. Read acceptance first (how much each rule accepts), then transport_plan
-(where the mass goes); audit_table, confidence_band and curves tell who is lossless.
+(where the mass goes); audit_table, confidence_band (by the bounds of binomial) and curves
+show who is lossless.
 """

@@ -44,7 +44,7 @@ def build(status: gr.HTML) -> None:
 
     quick: JsonObject = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
     inputs = [visitor, prompt, pair, *fields.values()]
-    # any run of this visitor is told to end before the next one takes its place in the queue
+    # any run of this visitor is asked to end before the next one takes its place in the queue
     begun = gr.on(
         [run.click, prompt.submit], session.begin, visitor, viewer, trigger_mode="multiple", **quick
     )

@@ -98,10 +98,10 @@ def opened(event: gr.EventData, visitor: PlaygroundVisitor) -> list[Any]:
         run, message = _shipped(key) if data is None else _own(data)
         text = messages.dumps({"n": [visitor.epoch + 1, time.time()], **message})
     except RheoError as error:
-        return _told(visitor, str(error))
+        return _refused(visitor, str(error))
     except Exception:  # numbers that no run has; the views were made for those of a run
         _LOG.exception("A trace that was opened could not be drawn")
-        return _told(visitor, recordings.UNDRAWABLE)
+        return _refused(visitor, recordings.UNDRAWABLE)
     session.begin(visitor)
     visitor.doing = "nothing"
     if data is not None:
@@ -109,7 +109,7 @@ def opened(event: gr.EventData, visitor: PlaygroundVisitor) -> list[Any]:
     return [text, *settings(run)]
 
 
-def _told(visitor: PlaygroundVisitor, sentence: str) -> list[Any]:
+def _refused(visitor: PlaygroundVisitor, sentence: str) -> list[Any]:
     """Return one sentence; the run shown stays, and so do the controls."""
     said = {"n": [visitor.epoch, time.time()], "type": "say", "sentence": sentence}
     return [messages.dumps({**said, "state": "wrong"}), *(gr.skip() for _ in ("prompt", *FIELDS))]

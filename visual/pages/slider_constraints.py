@@ -30,9 +30,9 @@ def _resolver(moved: str) -> Callable[..., list[Any]]:
         if any(type(asked[name]) not in (int, float) for name in HELD):
             return [*(gr.skip() for _ in HELD), controls.check(*values)]
         changes, said = resolve(moved, asked)
-        told = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)
+        notes = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)
         rest = controls.check(*{**asked, **changes}.values())
-        return [*(_update(name, moved, asked, changes) for name in HELD), told + rest]
+        return [*(_update(name, moved, asked, changes) for name in HELD), notes + rest]
 
     return changed
 

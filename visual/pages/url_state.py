@@ -187,7 +187,7 @@ def _parts(query: str, said: list[str]) -> dict[str, str]:
 
 
 def _read(parts: Mapping[str, str], model: type[BaseModel], said: list[str]) -> Values:
-    """Return the fields of a model that the parts set well; the others are told in `said`."""
+    """Return the fields of a model that the parts set well; add a sentence to `said` for others."""
     known = {name: parts[name] for name in model.model_fields if name in parts}
     try:
         return model(**known).model_dump(exclude_unset=True)

@@ -1,7 +1,7 @@
 """The card of a step as HTML: its formula with the numbers filled in, and the uniform as a tick.
 
 All that gives a verdict away (verdict, uniform, residual) has the class "spoiler", so that a reader
-can guess first. Names and classes only: the style is in host/steps.css.
+can guess first. Names and classes only: the style is in `css/cards.css`.
 """
 
 import html
@@ -74,7 +74,7 @@ class _Cards:
         formula = verdicts.RATIO.format(
             distribution=distribution, draft=draft, p=p, q_tilde=q, ratio=ratio
         )
-        told = verdicts.RATIO_TOLD.format(u=u, verdict=labels.VERDICTS[step.verdict])
+        outcome = verdicts.RATIO_OUTCOME.format(u=u, verdict=labels.VERDICTS[step.verdict])
         widest = max(step.p, step.q_tilde) or 1.0
         accepts = bar([("", step.ratio, "probe"), ("", 1 - step.ratio, "other")])
         mass = self.residuals.left[at] or 0.0
@@ -82,7 +82,7 @@ class _Cards:
             self._head(self._node(step).kind, step)
             + _pair(distribution, step.p / widest, p, "target")
             + _pair(draft, step.q_tilde / widest, q, "draft")
-            + _line(formula, told)
+            + _line(formula, outcome)
             + unit(accepts + tick(step.uniform, f"{verdicts.TICK_1} {u}"))
             + self._residual(distribution, draft, mass)
         )
@@ -102,13 +102,14 @@ class _Cards:
         if step.low == step.high:
             line = _line(
                 verdicts.NO_MASS.format(distribution=distribution),
-                verdicts.NO_MASS_TOLD.format(verdict=verdict),
+                verdicts.NO_MASS_OUTCOME.format(verdict=verdict),
             )
         else:
             holds = step.low <= step.share < step.high
             said = sentences.interval(step) | {"distribution": distribution, "verdict": verdict}
             said["holds"] = labels.HOLDS if holds else labels.MISSES
-            line = _line(verdicts.INTERVAL.format(**said), verdicts.INTERVAL_TOLD.format(**said))
+            outcome = verdicts.INTERVAL_OUTCOME.format(**said)
+            line = _line(verdicts.INTERVAL.format(**said), outcome)
         return self._head(self._node(step).kind, step) + line + self._shares(at, step)
 
     def _emit(self, at: int, step: Step) -> str:
@@ -211,7 +212,8 @@ def tick(at: float, label: str) -> str:
 
 
 def _percent(share: float) -> str:
-    """
+    """Return a share as a CSS length.
+
     >>> _percent(0.25), _percent(1 / 3)
     ('25%', '33.33%')
     """

@@ -26,7 +26,7 @@ LEAST_ERROR = 0.0005  # errors below this do not show in the figures
 
 
 def block(run: Run, round: Round, node: int, m: Any, T: Any, K: Any, vocabulary: int | None = None):
-    """{"html", "m", "T", "K"}: the node before -> after, or the one sentence why there is none.
+    """Return {"html", "m", "T", "K"}: the node before -> after, or one sentence why there is none.
 
     Whatever m, T and K are, they come from a browser; `rheo.exact.what_if` refuses what cannot be.
     """

@@ -54,7 +54,7 @@ def pieces(pair: str, prompt: str, params: DecodeParams) -> Generator[Run, None,
     except (MemoryError, RuntimeError) as error:
         if not _out_of_memory(error):
             raise
-        failed = True  # told below: the error's traceback holds the tensors of the failed step
+        failed = True  # raised below: the error's traceback holds the tensors of the failed step
     finally:
         decoding.close()
     if failed:

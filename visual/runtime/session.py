@@ -79,7 +79,7 @@ def end(visitor: PlaygroundVisitor) -> None:
 def decode(visitor: PlaygroundVisitor, prompt: str, pair: str, *values: Any) -> Iterator[str]:
     """Yield the messages of a run, one a round; whatever is wrong becomes a sentence.
 
-    A run that another one has replaced ends without a word: the next speaks already.
+    A run that another one has replaced sends nothing more: the next one's messages come already.
     """
     numbers = itertools.count()  # no two messages are equal, or the browser would skip one
     epoch = visitor.wanted
@@ -87,8 +87,8 @@ def decode(visitor: PlaygroundVisitor, prompt: str, pair: str, *values: Any) -> 
         params = run_settings.params(values)
         limits.check(pair, params)
         work = _messages(visitor, epoch, usable(prompt), pair, params)
-        with closing(queue.in_turn(lambda: visitor.epoch != epoch, work)) as told:
-            for message in told:
+        with closing(queue.in_turn(lambda: visitor.epoch != epoch, work)) as found:
+            for message in found:
                 if visitor.wanted != epoch:
                     return
                 yield messages.dumps({"n": [epoch, next(numbers)], **message})

@@ -38,12 +38,12 @@ def on_gpu(seconds: Callable[..., int]) -> Callable[[Pieces], Pieces]:
     def decorate(run: Pieces) -> Pieces:
         if not ZERO:
             return run
-        return _raised(spaces.GPU(duration=seconds)(_told(run, seconds)), run)
+        return _raised(spaces.GPU(duration=seconds)(_answering(run, seconds)), run)
 
     return decorate
 
 
-def _told(run: Pieces, seconds: Callable[..., int]) -> _Answers:
+def _answering(run: Pieces, seconds: Callable[..., int]) -> _Answers:
     """Return the worker's side: pieces, and last a sentence if the run failed or took too long."""
 
     def answers(*arguments: Any) -> Generator[Run | str, None, None]:

@@ -17,7 +17,8 @@ WEEK = "public, max-age=604800"
 
 
 class Guard:
-    """Refuses what the page never asks for, bodies too large and addresses too eager; adds headers.
+    """A middleware that refuses what the page never asks for, bodies too large and addresses that
+    ask too often, and adds headers.
 
     What is refused gets one sentence as plain text and no detail of the program.
     """
@@ -132,8 +133,8 @@ def _gzip(page: bytes) -> bytes:
     return gzip.compress(page, 6)
 
 
-def _packed(told: list[headers.Header], length: int) -> list[headers.Header]:
+def _packed(plain: list[headers.Header], length: int) -> list[headers.Header]:
     """Return the headers of a body that has been packed to `length` bytes."""
-    kept = [(name, value) for name, value in told if name != b"content-length"]
+    kept = [(name, value) for name, value in plain if name != b"content-length"]
     packed = [(b"content-encoding", b"gzip"), (b"vary", b"accept-encoding")]
     return [*kept, *packed, (b"content-length", str(length).encode())]

@@ -8,7 +8,7 @@ WEIGHTS = (400, 700)
 
 
 def theme() -> gr.themes.Base:
-    """A theme with bundled fonts: the page asks no other host for anything."""
+    """Return a theme with bundled fonts: the page asks no other host for anything."""
     dark = {"ink": DARK[INK], "paper": DARK[PAPER]}
     return gr.themes.Base(
         primary_hue=gr.themes.colors.zinc,

@@ -22,7 +22,7 @@ SAVE = {
     "png": "The tree as PNG",
     "png_hint": "The tree as it is shown, at twice its size",
 }
-SAVING = {  # what save.js says by itself
+SAVING = {  # what `save_menu.js` says by itself
     "making": "Making the file …",
     "saved": "{name} is saved.",
     "lost": "The file could not be made; the run shown still works.",

@@ -46,16 +46,16 @@ HINT_SIBLING = "It will if u₂ falls into its interval of {distribution}."
 # --- cards ---
 P_SYMBOL, RESIDUAL, RESIDUAL_NEXT, Q_TILDE_SYMBOL, NEXT = "p", "r", "r′", "q̃", "′"
 RATIO = "min(1, {distribution} / {draft}) = min(1, {p} / {q_tilde}) = {ratio}"
-RATIO_TOLD = "; u₁ = {u}: {verdict}"
+RATIO_OUTCOME = "; u₁ = {u}: {verdict}"
 TICK_1, TICK_2 = "u₁", "u₂"
 RESIDUAL_FORMULA = "{next} = max(0, {distribution} − {draft}) / {mass}"
 RESIDUAL_SAID = (
     "{mass} of {distribution} is left; stretched to 1 it is the distribution of the next draw."
 )
 INTERVAL = "its interval [{low}, {high}) of {distribution}"
-INTERVAL_TOLD = " {holds} {share}: {verdict}"
+INTERVAL_OUTCOME = " {holds} {share}: {verdict}"
 NO_MASS = "{distribution} leaves it no mass"
-NO_MASS_TOLD = ": {verdict}"
+NO_MASS_OUTCOME = ": {verdict}"
 EMITTED = "its interval [{low}, {high}) of {distribution} holds {share}"
 NOT_EMITTED = "drawn, but not emitted: the text had ended before it"
 

@@ -1,6 +1,6 @@
 """EAGLE-3 checkpoints: three public layouts in, one record out.
 
-| layout | told by | layer prefix | aux layer ids |
+| layout | recognised by | layer prefix | aux layer ids |
 |---|---|---|---|
 | SafeAILab | neither of the below | `midlayer.` | none: 2, n // 2, n - 3 |
 | SpecForge / SGLang | `eagle_config` or `...Eagle3` | `midlayer.` | outputs of layers |

@@ -70,7 +70,7 @@ class _Part(BaseModel):
 
     @property
     def on(self) -> set[str]:
-        """The supported switches that are on here."""
+        """Return the supported switches that are on here."""
         return {name for name in SWITCHES if (self.model_extra or {}).get(name)}
 
 
@@ -130,13 +130,13 @@ class HeadSettings(_Part):
 
     @property
     def switches(self) -> frozenset[str]:
-        """The supported switches that are on, wherever in the config they stand."""
+        """Return the supported switches that are on, wherever in the config they stand."""
         eagle = self.eagle_config.on if self.eagle_config else set()
         return frozenset(self.on | eagle | self.layer.on)
 
     @property
     def layout(self) -> str:
-        """Who wrote it: "speculators", "specforge" or "safeailab".
+        """Return who wrote it: "speculators", "specforge" or "safeailab".
 
         Raises:
             RheoError: it is another kind of speculator.

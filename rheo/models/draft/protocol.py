@@ -16,19 +16,19 @@ class Draft(Protocol):
 
     @property
     def name(self) -> str:
-        """The draft's name, shown to people."""
+        """Return the draft's name, shown to people."""
 
     @property
     def vocab_size(self) -> int:
-        """Vd, the number of logits a row has."""
+        """Return Vd, the number of logits a row has."""
 
     @property
     def target_ids(self) -> Tensor | None:
-        """(Vd,) int64, ascending: the target's id of each draft id. None where they are one."""
+        """Return the target's id of each draft id (Vd,) int64, ascending; None for the same ids."""
 
     @property
     def feature_layers(self) -> tuple[int, int, int] | None:
-        """Which of the target's hidden states `extend` wants, lowest first.
+        """Return which of the target's hidden states `extend` wants, lowest first.
 
         Indices of transformers' `hidden_states`: i is the input of layer i. None where the draft
         reads tokens only.

@@ -57,7 +57,7 @@ class KVCache(Cache):
 
     @property
     def filled(self) -> int:
-        """Committed and scratch rows."""
+        """Return the number of committed and scratch rows."""
         return self.length + self.scratch
 
     def reserve(self, capacity: int, batch: int = 1) -> None:

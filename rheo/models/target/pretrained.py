@@ -31,8 +31,8 @@ def load_pretrained(
     if dtype is None:
         dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
     access = {"token": token, "trust_remote_code": False}
-    # A ZeroGPU Space lends its GPU later and pretends until then, to one thread only: transformers
-    # places weights from threads of its own, so they are moved there afterwards, from this one.
+    # A ZeroGPU Space has its GPU later; until then `spaces` stands in for it, in this thread alone,
+    # and transformers places weights from threads of its own: they are moved there afterwards.
     later = bool(os.getenv("SPACES_ZERO_GPU"))
     model: PreTrainedModel
     report: dict[str, set]

@@ -130,7 +130,7 @@ class Target:
 
     @property
     def length(self) -> int:
-        """Committed rows."""
+        """Return the number of committed rows."""
         return self.cache.length
 
     @torch.inference_mode()

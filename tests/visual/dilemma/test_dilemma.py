@@ -151,12 +151,12 @@ def test_the_table_says_the_audits_numbers_and_its_verdict_in_words():
 
 def test_a_biased_simulation_leaves_the_band_and_a_lossless_one_does_not():
     known = scenarios.load("world")
-    law = small_worlds.pair_distribution(known["world"])
+    target = small_worlds.pair_distribution(known["world"])
     played = known["result"]["played"]
-    assert not any(pair.outside for pair in confidence_band.pairs(played["rheo"], law))
-    assert sum(pair.outside for pair in confidence_band.pairs(played["naive"], law)) > 5
-    assert "✓" in confidence_band.chart("rheo", played["rheo"], law)
-    assert "✕" in confidence_band.chart("naive", played["naive"], law)
+    assert not any(pair.outside for pair in confidence_band.pairs(played["rheo"], target))
+    assert sum(pair.outside for pair in confidence_band.pairs(played["naive"], target)) > 5
+    assert "✓" in confidence_band.chart("rheo", played["rheo"], target)
+    assert "✕" in confidence_band.chart("naive", played["naive"], target)
 
 
 def test_the_curves_are_the_sweep():

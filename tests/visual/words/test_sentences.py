@@ -11,13 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rheo.params import STRATEGIES
 from rheo.trace import io
 from rheo.trace.schema import Emission
 from tests.visual import by_hand, sample
-from visual.words import sentences
+from visual.words import labels, sentences
 from visual.words.transcript_html import transcript
 
 HOSTILE = ("<img src=x onerror=go()>", '"><b>', "${x}", "a\0b", "\u202eabc", "\ud800", "`", "&lt;")
+
+
+def test_every_strategy_has_a_name_in_the_menu():
+    assert tuple(labels.STRATEGY_NAMES) == STRATEGIES
 
 
 # Tokens

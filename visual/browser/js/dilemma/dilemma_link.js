@@ -4,15 +4,15 @@ const DIALS = ['m', 'K', 'T', 'seed'];
 
 export class DilemmaLink {
   constructor(page, address) {               // the address: `AddressLink.handle`
-    Object.assign(this, { page, address, told: address.held.dilemma });
+    Object.assign(this, { page, address, linked: address.held.dilemma });
     this.own = this.dialled();               // of the situation itself
     const { root, view } = page;
     new MutationObserver((changes) => {
       if (changes.some(({ attributeName }) => attributeName === 'data-drawn')) this.own = this.dialled();
       this.apply();
-      if (!this.told) this.report();
+      if (!this.linked) this.report();
     }).observe(root, { attributeFilter: ['data-drawn', 'data-answered', 'data-tab'] });
-    if (this.told.scenario && this.told.scenario !== view.name) page.askPreset(this.told.scenario);
+    if (this.linked.scenario && this.linked.scenario !== view.name) page.askPreset(this.linked.scenario);
     else this.apply();
   }
 
@@ -21,12 +21,12 @@ export class DilemmaLink {
   }
 
   apply() {                                  // once the link's situation is there
-    const { told, page } = this, { view, root } = page;
-    if (!told || (told.scenario || view.name) !== view.name) return;
-    const { tab, rule = view.rule } = told, wanted = { ...this.dialled(), ...told };
+    const { linked, page } = this, { view, root } = page;
+    if (!linked || (linked.scenario || view.name) !== view.name) return;
+    const { tab, rule = view.rule } = linked, wanted = { ...this.dialled(), ...linked };
     const K = Math.min(wanted.K, view.tokens.length), m = Math.min(wanted.m, K - 1);
-    const changed = rule !== view.rule || DIALS.some((name) => told[name] !== undefined);
-    this.told = null;
+    const changed = rule !== view.rule || DIALS.some((name) => linked[name] !== undefined);
+    this.linked = null;
     page.tabs.choose(tab || root.dataset.tab);
     if (!changed) return;
     Object.assign(view, { m, K, T: wanted.T, seed: wanted.seed, rule });

@@ -75,17 +75,17 @@ export class NodePanel {
     part('ranking-note').textContent = ranking.note;
   }
 
-  conceal() {                                // what the frame has not told of the node yet
+  conceal() {                                // what the frame does not show of the node yet
     const { view, part, common } = this.viewer, { node } = view;
     const over = view.revealed === view.lastFrame;
     const mine = (frame) => ViewState.isVerdict(frame) && frame.node === node;
-    const told = view.frames.slice(0, view.revealed + 1).filter(mine);
-    [...part('steps').children].forEach((item, step) => { item.hidden = !over && step >= told.length; });
+    const shown = view.frames.slice(0, view.revealed + 1).filter(mine);
+    [...part('steps').children].forEach((item, step) => { item.hidden = !over && step >= shown.length; });
     const boxes = [...part('figures').children].filter((box) => !box.hidden);
     for (const box of boxes) box.style.maxHeight = '';
     if (over || boxes.length < 2 || !view.round.walk.includes(node)) return;
     const [target, strip] = boxes.slice(-2);   // target against draft, and what becomes of it
-    if (!told.length && !mine(view.frames[view.frame])) target.style.maxHeight = 0;
-    strip.style.maxHeight = `${told.length ? told.at(-1).rows * common.pitch : 0}px`;
+    if (!shown.length && !mine(view.frames[view.frame])) target.style.maxHeight = 0;
+    strip.style.maxHeight = `${shown.length ? shown.at(-1).rows * common.pitch : 0}px`;
   }
 }

@@ -9,7 +9,7 @@ export class ViewState {
     this.at = -1;                            // the round shown
     this.node = 0;                           // the node chosen
     this.frame = 0;                          // the step of the round
-    this.reached = 0;                        // the last step whose verdict is told
+    this.reached = 0;                        // the last step whose verdict is shown
     this.guesses = new Map();                // step -> whether the guess was right
     this.guessing = true;                    // guess first
     this.follow = true;                      // a new round is shown as it comes
@@ -51,11 +51,11 @@ export class ViewState {
     return this.frame - (this.asking ? 1 : 0);
   }
 
-  get emitted() {                            // tokens of the round that are told
+  get emitted() {                            // tokens of the round that are shown
     return this.frames[this.revealed].emitted;
   }
 
-  get decided() {                            // verdicts that are told
+  get decided() {                            // verdicts that are shown
     return this.frames.slice(0, this.revealed + 1).filter(ViewState.isVerdict).length;
   }
 

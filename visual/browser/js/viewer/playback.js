@@ -83,7 +83,7 @@ export class Playback {
     if (this.view.at >= 0) this.viewer.seek(this.view.frame);
   }
 
-  turn(on) {                                 // as another viewer's switch; a waiting question is told
+  turn(on) {                                 // as another viewer's switch; a waiting question is answered
     const { view, viewer } = this, waited = view.asking;
     view.guessing = viewer.part('guessing').checked = on;
     if (waited) viewer.seek(view.frame);

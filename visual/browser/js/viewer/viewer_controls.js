@@ -59,8 +59,8 @@ export class ViewerControls {
       const at = view.rounds.findIndex(({ index }) => String(index) === round);
       const nth = [...part('transcript').querySelectorAll(`[data-round="${round}"]`)].indexOf(token);
       if (at !== view.at) viewer.show(at);
-      const told = view.frames.findIndex((frame) => frame.emitted > nth);
-      viewer.playback.go(told < 0 ? view.lastFrame : told);
+      const found = view.frames.findIndex((frame) => frame.emitted > nth);
+      viewer.playback.go(found < 0 ? view.lastFrame : found);
       if (token.dataset.node !== undefined) viewer.choose(Number(token.dataset.node));
     });
   }
