@@ -40,9 +40,10 @@ def test_prompts(tmp_path):
 def test_thinking_is_switched_off_only_where_there_is_a_switch(tmp_path):
     template = (
         "{% if enable_thinking is not defined %}on{% elif not enable_thinking %}off{% endif %}"
+        "{{ messages[0]['content'] }}"
     )
     target = Target.load(str(tiny_folder(tmp_path, template=template)))
-    assert target.decode(target.encode("x")) == "off"
+    assert target.decode(target.encode("x")) == "offx"
 
 
 @pytest.mark.parametrize(
