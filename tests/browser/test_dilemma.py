@@ -120,6 +120,29 @@ def test_a_figure_keeps_its_height_when_the_window_changes_between_two_steps(pag
     assert strip.evaluate("(e) => e._fullLayout.height") == height
 
 
+PROBE = """(e) => {
+  const { xaxis: x, yaxis: y } = e._fullLayout;
+  const { x: [across], y: [down] } = e.data.find((t) => t.customdata && t.name === 'probe');
+  return [x._offset + x.d2p(across), y._offset + y.d2p(down)]; }"""
+
+
+def test_nothing_is_said_of_a_node_that_the_trees_edge_cuts_off(page):
+    page.click("#dilemma [data-name='rrsw-ahead']")
+    page.wait_for_selector("#dilemma [data-drawn='rrsw-ahead']")
+    page.uncheck(in_viewer("guessing"))
+    page.focus("#dl-draw")
+    page.keyboard.press("End")  # then the most is known of a node
+    tree = page.locator(in_viewer("tree"))
+    edge, place = tree.bounding_box(), tree.evaluate(PROBE)
+    x, y = edge["x"] + place[0], edge["y"] + place[1]
+    page.mouse.move(x - 6, y)
+    page.mouse.move(x, y, steps=4)
+    said = page.locator(f"{in_viewer('tree')} .hoverlayer .hovertext")
+    said.first.wait_for(state="attached")
+    seen = [label.bounding_box()["x"] for label in said.all() if label.is_visible()]
+    assert all(left >= edge["x"] for left in seen)
+
+
 def test_both_viewers_guess_first_or_neither(page):
     other = page.locator("#viewer [data-role=guessing]")
     assert other.is_checked()
