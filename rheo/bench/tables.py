@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from rheo.bench.ablation import PAPER_DEPTH_1, departures
 from rheo.bench.confidence import IntervalDict
 from rheo.bench.expected_acceptance import Compared
 from rheo.bench.throughput import Throughput
 from rheo.bench.vs_generate import AgainstGenerate
+from rheo.params import DecodeParams
 
-# acceptance at depth 1 in arXiv 2609.21827, at T = 1
-PAPER_DEPTH_1 = {"topk": 0.800, "rheo-rrsw": 0.835, "rheo": 0.854}
 ABREAST = 4  # columns of intervals that fit a line
 
 
@@ -128,13 +128,16 @@ def compared(result: Compared) -> str:
     return "\n\n".join([*tables, notes])
 
 
-def depth_1(result: Compared) -> str:
-    """Return the acceptance of the first draft token beside the paper's."""
+def depth_1(result: Compared, params: DecodeParams) -> str:
+    """Return the acceptance of the first draft token beside the paper's, and what was measured."""
     rows = [
         [name, interval(s["first_acceptance"], 3), number(PAPER_DEPTH_1.get(name), 3)]
         for name, s in result["strategies"].items()
     ]
     notes = f"{result['contexts']} contexts, {result['draws']} trees each; intervals by context."
+    notes += f"\nOne level of K = {params.K} slots, all kept, at T = {params.T:g}."
+    if others := departures(params):
+        notes += f" This is not the paper's setting: it has {', '.join(others)}."
     return aligned(["acceptance at depth 1", "here [95 %]", "paper"], rows) + "\n\n" + notes
 
 

@@ -171,7 +171,8 @@ def _add_measures(command: argparse.ArgumentParser) -> None:
     one_of.add_argument(
         "--ablation",
         choices=["depth1"],
-        help="the probability that the first draft token is accepted, beside the paper's",
+        help="the probability that the first draft token is accepted, beside the paper's, and as "
+        "it was measured there: one level, all K slots kept (whatever --depth and --nodes say)",
     )
     one_of.add_argument(
         "--against-generate",

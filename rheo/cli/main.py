@@ -127,9 +127,11 @@ def _measure(
     args: argparse.Namespace, strategies: list[str], prompts: list["Prompt"]
 ) -> tuple[dict[str, object], str]:
     """Return the figures that were asked for, and their tables."""
-    from rheo.bench import expected_acceptance, tables, throughput, vs_generate
+    from rheo.bench import ablation, expected_acceptance, tables, throughput, vs_generate
 
     params, engine = params_of(args, "rheo"), _engine(args)
+    if args.ablation:
+        params = ablation.one_level(params)
     if args.against_generate:
         ratios = vs_generate.against_generate(engine, prompts, params, args.repeats, args.raw)
         result, text = dict(ratios), tables.pairs(ratios)
@@ -139,9 +141,11 @@ def _measure(
             engine, prompts, params, strategies, args.contexts, args.draws, args.raw, sweep
         )
         result = dict(compared)
-        text = tables.depth_1(compared) if args.ablation else tables.compared(compared)
+        text = tables.compared(compared)
         if args.ablation:
-            result["paper_first_acceptance"] = tables.PAPER_DEPTH_1
+            text = tables.depth_1(compared, params)
+            result["paper_first_acceptance"] = ablation.PAPER_DEPTH_1
+            result["differs_from_paper"] = ablation.departures(params)
     else:
         sampled = throughput.bench(engine, prompts, params, strategies, args.raw)
         result, text = dict(sampled), tables.sampled(sampled)

@@ -431,7 +431,16 @@ def test_the_command_prints_tables_or_json(engine, monkeypatch, capsys):
     trees = ["--contexts", "3", "--draws", "2"]
     assert json.loads(printed("--expected", *trees, "--json"))["closed_form_gap"] < 1e-6
     assert "rheo - rheo-rrsw" in printed("--expected", *trees)
-    assert "0.854" in printed("--ablation", "depth1", *trees)
+    shown = printed("--ablation", "depth1", *trees)
+    assert "0.854" in shown and "One level of K = 3 slots, all kept, at T = 1." in shown
+    assert "not the paper's setting: it has K = 10." in shown
+    one_level = json.loads(printed("--ablation", "depth1", *trees, "--json"))
+    assert (one_level["params"]["depth"], one_level["params"]["R"]) == (1, 3)
+    same = ["--expected", "--depth", "1", "--nodes", "3", *trees, "--json"]
+    control = json.loads(printed(*same))
+    for name, found in one_level["strategies"].items():
+        assert found == control["strategies"][name]
+    assert one_level["differs_from_paper"] == ["K = 10"]
     assert "median ratio" in printed("--against-generate", "--repeats", "2")
     assert "BIASED" in printed("--strategies", "naive")
     assert main.main(["bench", "--strategies", "topk,greedy"]) == 2
