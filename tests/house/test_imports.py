@@ -37,7 +37,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("app",),
 )
 ABOVE = {"rheo": "visual", "visual": "app"}  # what no file of a half may name at all
-STRANGER = re.compile(r"\s*(import|from) (gradio|plotly)\b")
+STRANGER = re.compile(r"\b(import|from)\b[^#'\"]*\b(gradio|plotly)\b|['\"](gradio|plotly)[.'\"]")
 HEAVY = {"torch", "transformers", "accelerate", "gguf", "scipy"}
 
 
@@ -81,7 +81,7 @@ def strangers(sources: dict[str, str]) -> list[str]:
         for module, text in sources.items()
         if inside(module, "rheo")
         for line in text.splitlines()
-        if STRANGER.match(line)
+        if STRANGER.search(line)
     ]
 
 
@@ -140,8 +140,17 @@ def test_a_circle_is_noticed(late):
     assert circles(graph_of(sources)) == [sorted(sources)]
 
 
-def test_a_stranger_is_noticed():
-    assert strangers({"rheo.bench.tables": "def f():\n    import plotly.graph_objects as go"})
+@pytest.mark.parametrize(
+    "line",
+    [
+        "def f():\n    import plotly.graph_objects as go",
+        "import json, gradio",
+        "__import__('gradio')",
+        "import_module('plotly.io')",
+    ],
+)
+def test_a_stranger_is_noticed(line):
+    assert strangers({"rheo.bench.tables": line})
 
 
 def loaded_by(modules: Iterable[str]) -> set[str]:
