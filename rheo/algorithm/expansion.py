@@ -114,6 +114,18 @@ def log_proxies(s: Support, log_z: Tensor, rank: Tensor, kind: Tensor, policy: P
     return torch.where(kind == PROBE, probe[..., None], own).clamp(max=0.0)
 
 
+def _defined(s: Support) -> Support:
+    """Return the same, uniform where a row's logits are not finite; its coverage stays NaN.
+
+    So nothing behind it meets a NaN as a place, and the host finds the fault in what it gets.
+    """
+    broken = s.coverage.isnan()[..., None]
+    uniform = torch.zeros_like(s.log_q).log_softmax(-1)
+    return s._replace(
+        log_q=torch.where(broken, uniform, s.log_q), logits=torch.where(broken, 0.0, s.logits)
+    )
+
+
 def expand(
     logits: Tensor, uniforms: Tensor, policy: Policy, K: int, S: int | None, T: float
 ) -> Expansion:
@@ -124,7 +136,7 @@ def expand(
         uniforms: (..., n, J), one per probe.
         policy, K, S, T: as in `DecodeParams`; T enters the probe's draw alone.
     """
-    s = support(logits, S)
+    s = _defined(support(logits, S))
     log_z = log_tail_mass(s, min(policy.m, s.ids.shape[-1]))
     lead = s.ids.shape[:-1]
     if policy.J:

@@ -65,19 +65,23 @@ def generate(args: argparse.Namespace) -> int:
     with _quiet_stdout():
         engine = _engine(args)
     decoding = engine.decode(prompt, params, args.raw, args.stop)
-    start, code = time.perf_counter(), 0
+    start, code, failed = time.perf_counter(), 0, None
     try:
         _count(decoding) if args.json else _stream(decoding)
+    except RheoError as error:  # what there is by then is kept
+        failed = error
     except KeyboardInterrupt:
         decoding.close()
         code = INTERRUPTED
     seconds = time.perf_counter() - start
-    if args.json:
+    if args.json and not failed:
         from rheo.bench.summary import summary
 
         _print_json(summary(engine, decoding, seconds))
     if args.trace and decoding.first:
         _save(engine.record(decoding, prompt), args.trace)
+    if failed:
+        raise failed
     return code
 
 

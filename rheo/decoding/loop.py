@@ -13,6 +13,7 @@ from rheo.algorithm.strategies import TABLE
 from rheo.algorithm.tree import Kept, Tree, grow, prune, root_only
 from rheo.algorithm.uniforms import Block, UniformSource, recorded
 from rheo.algorithm.walk import TargetRows, acceptance, expected, sample_token, walk
+from rheo.decoding.finite import check_round, check_target
 from rheo.decoding.output_text import OutputText
 from rheo.decoding.round_buffer import RoundBuffer, pack
 from rheo.decoding.timing import Clock
@@ -160,7 +161,7 @@ class Decoding:
             self.draft.reset(min(room, target.context), params.K * params.depth)
         logits, features = target.prefill(torch.tensor(self.prompt_ids, device=target.device))
         p = target_distribution(logits, params.T, params.top_k, params.top_p)  # (V,)
-        _check_mass(float(p.sum()))
+        check_target(float(logits.amax()), float(p.sum()), 0)
         token = draw(p, uniforms.one().to(target.device))
         self.first = Emission(int(token), "prefill")
         self._output.add([self.first])
@@ -186,7 +187,7 @@ class Decoding:
         clock.lap("target")
         buffer = self._verify(tree, kept, logits, on_device, depth)
         clock.lap("verify")
-        _check_mass(float(buffer.total[0]))
+        check_round(buffer, "draft" if self.draft is None else self.draft.name, len(self.rounds))
         rows, emitted = _path(buffer)
         position = target.length
         added = self._output.add(emitted)
@@ -249,12 +250,15 @@ class Decoding:
     ) -> RoundBuffer:
         """Walk the pruned tree with the target's logits (R + 1, V); the result is on the host."""
         params, m, rule = self.params, self._policy.m, self._strategy.rule
+        broken = ~logits.amax(-1).isfinite()  # (R + 1,)
+        logits = logits.masked_fill_(broken[:, None], 0.0)  # no place is looked up by a NaN
         rows = TargetRows(logits, params.T, params.top_k, params.top_p)
         # a CPU's host can look at a tensor without waiting for anything: it spares rows and steps
         host_is_free = logits.device.type == "cpu"
         if depth <= 0:
             one = torch.ones(1, dtype=torch.float64, device=logits.device)
-            return pack(tree, kept, sample_token(rows, block.u2[0]), one, one, one[0] * 0, m)
+            p = one.masked_fill(broken, torch.nan)
+            return pack(tree, kept, sample_token(rows, block.u2[0]), p, one, one[0] * 0, m)
         walked = walk(
             tree,
             kept,
@@ -269,6 +273,7 @@ class Decoding:
         every_row = torch.arange(len(parents), device=logits.device)
         inner = parents.nonzero()[:, 0] if host_is_free else every_row
         p, accept = acceptance(tree, kept, rows, rule, m, inner)  # (R + 1,) each
+        p = p.masked_fill(broken, torch.nan)  # `check_round` finds it
         accepted = expected(kept, accept, depth)
         first = self._strategy.fields.tests_deterministic_first
         return pack(tree, kept, walked, p, accept, accepted, m, deterministic_first=first)
@@ -285,12 +290,3 @@ def _path(buffer: RoundBuffer) -> tuple[list[int], list[Emission]]:
     ]
     leaf = not (buffer.parent[1:] == rows[-1]).any()
     return rows, [*emitted, Emission(int(buffer.emitted_token), "bonus" if leaf else "residual")]
-
-
-def _check_mass(total: float) -> None:
-    """Raise RheoError where the target's probabilities do not add up to 1."""
-    if not abs(total - 1) < 1e-3:
-        raise RheoError(
-            "The target's logits are not finite, so there is nothing to sample from: the "
-            "checkpoint is broken or overflows in this dtype; recorded runs still work."
-        )

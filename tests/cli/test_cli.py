@@ -12,6 +12,8 @@ from types import SimpleNamespace
 import pytest
 
 from rheo.cli import main
+from rheo.decoding import loop
+from rheo.errors import RheoError
 from rheo.trace.io import load
 from rheo.trace.schema import Run
 from tests.tiny import tiny_folder
@@ -312,3 +314,19 @@ def test_debug_shows_the_cause(models, capsys, tmp_path):
     loud = capsys.readouterr().err
     assert "Traceback" in loud and "direct cause" in loud
     assert quiet.strip().endswith(loud.strip().splitlines()[-1])
+
+
+def test_a_run_that_breaks_off_keeps_its_trace(models, capsys, monkeypatch, tmp_path):
+    rounds = loop.Decoding._round
+
+    def breaks(self, *arguments):
+        if len(self.rounds) == 2:
+            raise RheoError("The target's logits are not finite in round 3.")
+        return rounds(self, *arguments)
+
+    monkeypatch.setattr(loop.Decoding, "_round", breaks)
+    trace = tmp_path / "run.json"
+    arguments = ["generate", *models, "--prompt", "the end", *SMALL, "--trace", str(trace)]
+    assert main.main(arguments) == 2
+    assert capsys.readouterr().err.strip().endswith("in round 3.")
+    assert len(load(trace).rounds) == 2
