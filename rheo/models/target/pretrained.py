@@ -14,6 +14,7 @@ from transformers import (
 )
 
 from rheo.errors import RheoError, reason
+from rheo.models.target.cache_fit import cache_misfit
 from rheo.models.target.loading_report import check_loaded
 
 HEADROOM = 0.85  # of a device's free memory may be weights; the rest is cache and activations
@@ -74,31 +75,41 @@ def check_supported(model: PreTrainedModel) -> None:
 
     Raises:
         RheoError: another layout than decoder.layers and decoder.norm, an attention kernel that
-            takes no mask, sliding windows or other layer kinds, RoPE that changes with the length.
+            takes no mask, sliding windows or other layer kinds, RoPE that changes with the length,
+        keys and values that one cache of all layers does not hold.
     """
     config = model.config.get_text_config()
     decoder = model.get_decoder()
     kinds = set(getattr(config, "layer_types", None) or ()) - {"full_attention"}
     window = getattr(config, "sliding_window", None)
-    # A window as long as the context never hides a row.
-    if window is None or window >= config.max_position_embeddings:
+    # A window as long as the context never hides a row, nor does one that no layer uses.
+    if window is None or window >= config.max_position_embeddings or not _slides(model):
         window = None
         kinds -= {"sliding_attention"}
     rope = (getattr(config, "rope_parameters", None) or {}).get("rope_type", "default")
     if not (hasattr(decoder, "layers") and hasattr(decoder, "norm")):
-        reason = "its layers are not laid out as in Llama"
+        why = "its layers are not laid out as in Llama"
     elif config._attn_implementation not in ("sdpa", "eager"):
-        reason = f"its attention is {config._attn_implementation!r}, which takes no tree mask"
+        why = f"its attention is {config._attn_implementation!r}, which takes no tree mask"
     elif window or kinds:
-        reason = f"it has {', '.join(sorted(kinds)) or 'sliding_attention'} layers"
+        why = f"it has {', '.join(sorted(kinds)) or 'sliding_attention'} layers"
     elif rope in ("dynamic", "longrope"):
-        reason = f"its rotary embedding ({rope}) changes with the length"
+        why = f"its rotary embedding ({rope}) changes with the length"
+    elif misfit := cache_misfit(model):
+        why = misfit
     else:
         return
     raise RheoError(
-        f"{type(model).__name__} cannot be a target because {reason}; Llama, Qwen2, Qwen3 and "
+        f"{type(model).__name__} cannot be a target because {why}; Llama, Qwen2, Qwen3 and "
         "Mistral models with full attention (sdpa or eager) work."
     )
+
+
+def _slides(model: PreTrainedModel) -> bool:
+    """Return whether any layer may use the window; each layer of a family that mixes says so."""
+    layers = getattr(model.get_decoder(), "layers", ())
+    attentions = [getattr(layer, "self_attn", None) for layer in layers]
+    return any(getattr(x, "sliding_window", 0) is not None for x in attentions)
 
 
 def eos_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> frozenset[int]:

@@ -47,9 +47,9 @@ class Traced:
 
 def pair(family: str = "llama", capture=None, bucket: int = 64) -> tuple[Target, Eagle3]:
     model = tiny_model(family, seed=1, num_hidden_layers=3)
-    model.generation_config.eos_token_id = model.config.eos_token_id = None
     _, checkpoint = initial_head(model, torch.arange(0, 90))
     target = Target(model, byte_level_tokenizer(), bucket=bucket)
+    target.eos_ids = frozenset()
     checkpoint = replace(checkpoint, config=replace(checkpoint.config, aux_layers=(1, 2, 3)))
     head = Eagle3(checkpoint, target.embeddings, target.layers)
     target.tap(head.feature_layers)

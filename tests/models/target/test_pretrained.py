@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from transformers import AutoConfig, AutoModelForCausalLM
 
 from rheo.errors import RheoError
 from rheo.models.target.target import Target
@@ -88,6 +89,52 @@ def test_a_window_as_long_as_the_context_is_full_attention(family, changes):
     with torch.no_grad():
         expected = model(input_ids=torch.cat([ids[:38], ids[39:]])[None]).logits[0, -1]
     assert (logits[2] - expected).abs().max() <= 2e-4
+
+
+def test_a_window_that_no_layer_uses_is_accepted():
+    window = {"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 28}
+    model = tiny_model("qwen2", **window)
+    assert set(model.config.layer_types) == {"full_attention"}
+    target = Target(model, None)
+    target.reset(64)
+    logits, _ = target.prefill(torch.arange(40))
+    with torch.no_grad():
+        expected = model(input_ids=torch.arange(40)[None]).logits[0, -1]
+    assert (logits - expected).abs().max() <= 2e-4
+    with pytest.raises(RheoError, match="sliding_attention"):
+        Target(tiny_model("mistral", sliding_window=8, layer_types=["full_attention"] * 8), None)
+
+
+LATENT = {"kv_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 8, "v_head_dim": 8}
+EXPERTS = {"n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
+EXPERTS |= {"n_group": 1, "topk_group": 1, "n_shared_experts": 1, "first_k_dense_replace": 1}
+LONGCAT = {"num_layers": 4, "head_dim": 8, "n_routed_experts": 2, "zero_expert_num": 1}
+LONGCAT |= {"moe_topk": 1, "expert_ffn_hidden_size": 16, "ffn_hidden_size": 32}
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "why"),
+    [
+        ("deepseek_v2", LATENT | EXPERTS | {"q_lora_rank": None}, "latent attention"),
+        ("deepseek_v3", LATENT | EXPERTS | {"q_lora_rank": None}, "latent attention"),
+        ("longcat_flash", LATENT | LONGCAT | {"q_lora_rank": 16}, "4 layers where its config"),
+    ],
+)
+def test_what_does_not_fit_the_cache_is_refused_by_name(kind, settings, why):
+    sizes = {"vocab_size": 97, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 8}
+    sizes |= {"num_attention_heads": 4, "num_key_value_heads": 4, "max_position_embeddings": 512}
+    config = AutoConfig.for_model(kind, **(sizes | settings))
+    with torch.random.fork_rng(devices=[]):
+        model = AutoModelForCausalLM.from_config(config, attn_implementation="sdpa")
+    with pytest.raises(RheoError, match=why):
+        Target(model, None)
+
+
+def test_a_layer_of_another_width_is_refused_by_name():
+    model = tiny_model()
+    model.model.layers[5].self_attn.v_proj = torch.nn.Linear(32, 8)
+    with pytest.raises(RheoError, match="v_proj of layer 5 is 8 wide"):
+        Target(model, None)
 
 
 def test_nothing_there_is_one_sentence(tmp_path):
