@@ -38,9 +38,9 @@ SMALL = {"K": 4, "R": 12, "depth": 3, "S": 20}
 
 def loaded(model, device: torch.device, drafted: int) -> tuple[Target, Eagle3]:
     """A target and a new head, on one device."""
-    model.generation_config.eos_token_id = model.config.eos_token_id = None
     _, checkpoint = initial_head(model, torch.arange(drafted))
     target = Target(model, byte_level_tokenizer())
+    target.eos_ids = frozenset()
     head = Eagle3(checkpoint, target.embeddings, target.layers, device, target.dtype)
     target.tap(head.feature_layers)
     return target, head
