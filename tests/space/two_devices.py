@@ -48,6 +48,7 @@ def main() -> None:
 
     def decoded(model, checkpoint) -> Decoding:
         target = Target(model, byte_level_tokenizer(), bucket=1)
+        target.eos_ids = frozenset()
         head = Eagle3(checkpoint, target.embeddings, target.layers, target.device)
         target.tap(head.feature_layers)
         head.bucket = 1  # a rounding of its own could tip a tie between two nodes
