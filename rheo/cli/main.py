@@ -58,7 +58,7 @@ def generate(args: argparse.Namespace) -> int:
     """Stream an answer, or print it as JSON; what there is survives Ctrl-C."""
     params = params_of(args, args.strategy)
     prompt = _read_stdin() if args.prompt == "-" else args.prompt
-    if not prompt:
+    if not prompt.strip():
         raise RheoError("The prompt is empty: type at least one character.")
     if args.trace:
         _check_trace(args.trace)

@@ -22,6 +22,7 @@ from rheo.errors import RheoError
 from rheo.json_object import JsonObject
 from rheo.trace.schema import SCHEMA, VERSION, Run
 from rheo.trace.validate import check
+from rheo.whole_file import whole_file
 
 MAX_BYTES = 64 * 2**20  # a trace larger than this unpacked is refused
 _LARGE = 64  # fields of an object that is no record
@@ -54,9 +55,8 @@ def save(run: Run, path: Path | str) -> None:
     """Write .json, or .json.gz by the name; the file appears whole or not at all."""
     path = Path(path)
     blob = dumps(run, packed=path.suffix == ".gz")
-    part = path.with_name(path.name + ".part")
-    part.write_bytes(blob)
-    part.replace(path)
+    with whole_file(path) as part:
+        part.write_bytes(blob)
 
 
 def dumps(run: Run, packed: bool) -> bytes:

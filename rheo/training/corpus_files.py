@@ -15,6 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from rheo.errors import RheoError
+from rheo.whole_file import whole_file
 
 HELD_OUT = 32  # one prompt in so many is kept for evaluation
 
@@ -69,9 +70,8 @@ def write(
         "last": torch.cat([s.last.to("cpu", torch.bfloat16) for s in states]),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".part")
-    save_file(tensors, unfinished, metadata=about)
-    unfinished.replace(path)
+    with whole_file(path) as part:
+        save_file(tensors, part, metadata=about)
 
 
 class Shard:

@@ -14,6 +14,7 @@ from rheo.json_object import JsonObject
 from rheo.models.draft.checkpoints import STORED, Checkpoint
 from rheo.models.draft.config import HeadSettings, head_config
 from rheo.models.draft.eagle3 import Eagle3
+from rheo.whole_file import whole_file
 
 _LAYER = {"q": "q_proj", "k": "k_proj", "v": "v_proj", "o": "o_proj"}
 _MLP = {"gate": "gate_proj", "up": "up_proj", "down": "down_proj"}
@@ -156,8 +157,7 @@ def save(head: Eagle3, config: JsonObject, folder: Path, embeddings: Tensor | No
         known = torch.zeros(len(head.embeddings), dtype=torch.bool)
         tensors["t2d"] = known.index_fill_(0, ids, True)
     folder.mkdir(parents=True, exist_ok=True)
-    unfinished = folder / "model.part"
-    save_file(tensors, unfinished)
-    unfinished.replace(folder / "model.safetensors")
+    with whole_file(folder / "model.safetensors") as part:
+        save_file(tensors, part)
     text = json.dumps(config, indent=1) + "\n"
     (folder / "config.json").write_text(text, encoding="utf-8")

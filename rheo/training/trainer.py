@@ -13,6 +13,7 @@ from rheo.training.batches import Batch, epoch_batches
 from rheo.training.corpus_files import shards
 from rheo.training.loss import soft_loss
 from rheo.training.unrolled_head import UnrolledHead
+from rheo.whole_file import whole_file
 
 CHECKPOINT = "checkpoint.pt"
 
@@ -143,8 +144,8 @@ class Trainer:
             "place": [self.step, self.epoch, self.place, self.tokens],
         }
         path.parent.mkdir(parents=True, exist_ok=True)
-        torch.save(state, path.with_suffix(".part"))
-        path.with_suffix(".part").replace(path)
+        with whole_file(path) as part:
+            torch.save(state, part)
 
     def resume(self, path: Path) -> None:
         """Go on where `save` left off."""

@@ -14,8 +14,8 @@ def prompt_ids(tokenizer: PreTrainedTokenizerBase, prompt: str, raw: bool) -> li
     one. Thinking is switched off in templates that know the switch.
 
     Raises:
-        RheoError: the prompt has no tokens, or is no Unicode text; the template raises, or leaves
-            the prompt out.
+        RheoError: the prompt is blank, has no tokens, or is no Unicode text; the template raises,
+            or leaves the prompt out.
     """
     try:
         prompt.encode()
@@ -23,7 +23,7 @@ def prompt_ids(tokenizer: PreTrainedTokenizerBase, prompt: str, raw: bool) -> li
         raise RheoError("The prompt is not valid Unicode text: type it again.") from None
     plain = raw or not tokenizer.chat_template
     ids = tokenizer(prompt)["input_ids"] if plain else _templated(tokenizer, prompt)
-    if not ids:
+    if not ids or not prompt.strip():
         raise RheoError("The prompt is empty: type at least one character.")
     return list(ids)
 

@@ -32,6 +32,10 @@ def test_prompts(tmp_path):
     assert [target.token_text(token) for token in chat] == ["⟨|user|⟩", "the", "⟨|end|⟩", "⟨|bot|⟩"]
     assert target.encode("the", raw=True) == tokenizer.encode("the") == chat[1:2]
     assert target.decode([*chat, 2]) == "the"
+    for blank in (" ", "\n\t", "\u2003"):
+        for raw in (False, True):
+            with pytest.raises(RheoError, match="empty"):
+                target.encode(blank, raw)
     with pytest.raises(RheoError, match="empty"):
         target.encode("", raw=True)
     tokenizer.chat_template = None

