@@ -1,52 +1,28 @@
-"""The bench: what it measures against forward passes, hand counts and the decoder itself."""
+"""Expected acceptance against forward passes, hand counts and the decoder itself."""
 
 import json
 from dataclasses import replace
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
-from transformers import GenerationConfig
 
 from rheo.algorithm.strategies import TABLE
 from rheo.algorithm.uniforms import UniformSource
-from rheo.bench import drawn_trees, expected_acceptance, throughput, vs_generate
+from rheo.bench import drawn_trees, expected_acceptance
 from rheo.bench.confidence import spawn
-from rheo.bench.contexts import ComparedContext, _cuts, contexts
-from rheo.bench.prompts import Prompt, read_prompts, shipped
-from rheo.cli import main
-from rheo.decoding.engine import Engine
+from rheo.bench.contexts import ComparedContext
 from rheo.decoding.loop import Decoding
 from rheo.decoding.recorder import record_round
 from rheo.errors import RheoError
 from rheo.models.draft.eagle3 import Eagle3
-from rheo.models.hub.catalogue import custom
-from rheo.models.loader import load_pair
 from rheo.models.target.target import Target
 from rheo.params import DecodeParams
+from tests.bench.inputs import PARAMS, PROMPTS, STRATEGIES
 from tests.models.draft import heads
-from tests.tiny import byte_level_tokenizer, tiny_folder, tiny_model
+from tests.tiny import byte_level_tokenizer, tiny_model
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-PARAMS = DecodeParams(K=3, R=8, depth=3, S=20, seed=3, max_new_tokens=12)
-PROMPTS = [Prompt("odd" if i % 2 else "even", str(i), f"the {'h' * i} end") for i in range(5)]
-STRATEGIES = ("topk", "rheo-rrsw", "rheo")
-
-
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory) -> Engine:
-    """A tiny target, drafted by itself with a little noise on its weights."""
-    folder = tmp_path_factory.mktemp("pair")
-    target, draft = (tiny_folder(folder / name, seed=0) for name in ("target", "draft"))
-    weights = load_file(draft / "model.safetensors")
-    noise = torch.Generator().manual_seed(1)
-    for name, x in weights.items():
-        weights[name] = x + 0.02 * torch.randn(x.shape, generator=noise)
-    save_file(weights, draft / "model.safetensors", metadata={"format": "pt"})
-    return Engine(load_pair(custom(str(target), str(draft))))
 
 
 @pytest.fixture(scope="module")
@@ -266,181 +242,3 @@ def test_a_swept_temperature_keeps_the_contexts(engine):
 def test_autoregressive_has_nothing_to_expect(engine):
     with pytest.raises(RheoError, match="draws no tree"):
         expected_acceptance.compare(engine, PROMPTS, PARAMS, ["autoregressive"], 4, 2)
-
-
-def test_contexts_are_answers_of_the_target_cut_at_several_points(engine):
-    found = list(contexts(engine, PROMPTS, PARAMS, 11))
-    flat = [c for batch in found for c in batch]
-    assert [c.number for c in flat] == list(range(11))
-    for batch in found:
-        assert len({c.new for c in batch}) == len(batch)
-        longest = batch[-1].ids
-        for context in batch:
-            prompt = engine.target.encode(context.prompt.text)
-            assert context.ids == longest[: len(context.ids)]
-            assert context.ids[: len(prompt)] == prompt
-            assert len(context.ids) == len(prompt) + context.new
-    assert len(found) > 2
-
-
-def test_no_context_lies_behind_an_end_token(engine, monkeypatch):
-    ends = set(range(0, engine.target.vocab_size, 9))
-    monkeypatch.setattr(engine.target, "eos_ids", ends)
-    flat = [c for batch in contexts(engine, PROMPTS, PARAMS, 8) for c in batch]
-    assert flat
-    for context in flat:
-        assert not set(context.ids[-context.new :]) & ends
-
-
-def test_contexts_do_not_depend_on_draft_or_strategy(engine):
-    def ids(params):
-        return [c.ids for batch in contexts(engine, PROMPTS, params, 6) for c in batch]
-
-    same = replace(PARAMS, strategy="topk", m=0, S=None, R=4)
-    assert ids(PARAMS) == ids(same) != ids(replace(PARAMS, seed=9))
-
-
-@pytest.mark.parametrize("length", range(0, 9))
-def test_cuts_lie_inside(length):
-    cuts = _cuts(length, 4, np.random.default_rng(length))
-    assert cuts == sorted(set(cuts))
-    assert all(1 <= cut <= length for cut in cuts)
-    assert len(cuts) == min(length, 4) or 0 < len(cuts) <= 4
-
-
-def test_bench_runs_all_strategies_in_turns(engine, monkeypatch):
-    order = []
-    sample = throughput.sample
-
-    def noted(engine, prompt, params, raw):
-        order.append((prompt.id, params.strategy, params.seed))
-        return sample(engine, prompt, params, raw)
-
-    monkeypatch.setattr(throughput, "sample", noted)
-    names = ["autoregressive", "topk", "rheo"]
-    found = throughput.bench(engine, PROMPTS, PARAMS, names)
-    timed = order[len(names) :]
-    rows = [timed[i : i + 3] for i in range(0, len(timed), 3)]
-    assert [row[0][1] for row in rows] == [
-        "autoregressive",
-        "topk",
-        "rheo",
-        "autoregressive",
-        "topk",
-    ]
-    for row, prompt in zip(rows, PROMPTS, strict=True):
-        assert {name for _, name, _ in row} == set(names)
-        assert {i for i, *_ in row} == {prompt.id}
-        assert len({seed for *_, seed in row}) == 1  # paired
-    assert len({seed for *_, seed in timed}) == len(PROMPTS)  # but prompts are independent
-    plain = found["strategies"]["autoregressive"]
-    assert plain["tau"] == {"value": 1.0, "low": 1.0, "high": 1.0}
-    assert plain["ratio"] == {"value": 1.0, "low": 1.0, "high": 1.0}
-    assert plain["ms"]["draft"] == 0
-    json.dumps(found, allow_nan=False)
-
-
-def test_tau_is_counted_tokens_over_rounds(engine):
-    found = throughput.bench(engine, PROMPTS, PARAMS, ["rheo"])
-    runs = []
-    for i, prompt in enumerate(PROMPTS):
-        decoding = engine.decode(prompt.text, replace(PARAMS, seed=spawn(PARAMS.seed, 1, i)))
-        runs.append(list(decoding))
-    rounds = [r for run in runs for r in run]
-    rheo = found["strategies"]["rheo"]
-    assert rheo["tau"]["value"] == sum(r.counted for r in rounds) / len(rounds)
-    assert rheo["rounds"] == len(rounds)
-    mean = sum(r.expected_accepted for r in rounds) / len(rounds)
-    assert rheo["expected_accepted"] == pytest.approx(mean)
-    assert rheo["ratio"] is None  # nothing to compare with
-    ms = rheo["ms"]
-    assert rheo["outside_models"] == pytest.approx((ms["verify"] + ms["other"]) / ms["total"])
-    odd = [r for run, p in zip(runs, PROMPTS, strict=True) if p.suite == "odd" for r in run]
-    tau = found["suites"]["odd"]["rheo"]["tau"]["value"]
-    assert tau == sum(r.counted for r in odd) / len(odd)
-
-
-def sample_of(seconds: float) -> throughput.Sample:
-    ms = {"draft": 1.0, "target": 6.0, "verify": 2.0, "other": 1.0}
-    return throughput.Sample("s", 10, seconds, 4, 8, 3.2, ms)
-
-
-def test_ratio_is_the_median_of_ratios_by_prompt():
-    samples = {
-        "autoregressive": [sample_of(s) for s in (1.0, 2.0, 9.0)],
-        "rheo": [sample_of(s) for s in (0.5, 2.0, 3.0)],  # 2, 1 and 3 times as fast
-    }
-    rheo = throughput._summaries(samples, 0)["rheo"]
-    assert rheo["ratio"]["value"] == 2.0
-    assert rheo["tokens_per_s"] == pytest.approx(30 / 5.5)
-    assert rheo["tau"]["value"] == 2.0
-    assert rheo["ms"]["total"] == pytest.approx(2.5)
-    assert rheo["outside_models"] == pytest.approx(0.3)
-
-
-def test_generate_gives_the_same_greedy_ids(engine):
-    taps = engine.target.feature_layers
-    found = vs_generate.against_generate(engine, PROMPTS, PARAMS, 6)
-    assert len(found["pairs"]) == 6
-    assert all(pair["same_ids"] for pair in found["pairs"])
-    assert all(pair["ratio"] > 0 for pair in found["pairs"])
-    assert found["ratio"]["low"] <= found["ratio"]["value"] <= found["ratio"]["high"]
-    assert engine.target.feature_layers == taps
-
-
-@pytest.mark.parametrize(
-    "asked", [{"repetition_penalty": 1.3}, {"num_beams": 3}, {"no_repeat_ngram_size": 2}]
-)
-def test_what_a_models_files_ask_of_generate_is_set_aside(engine, asked, monkeypatch):
-    own = GenerationConfig(**asked)
-    monkeypatch.setattr(engine.target.model, "generation_config", own)
-    found = vs_generate.against_generate(engine, PROMPTS, PARAMS, 2)
-    assert all(pair["same_ids"] for pair in found["pairs"])
-    assert engine.target.model.generation_config is own
-
-
-def test_prompts_are_taken_in_turn_from_the_suites():
-    prompts = read_prompts(shipped(), 12)
-    assert len({p.suite for p in prompts[:6]}) == 6
-    assert len({(p.suite, p.id) for p in prompts}) == 12
-    assert all(isinstance(p.text, str) for p in prompts)  # of a conversation, its first turn
-
-
-@pytest.mark.parametrize(
-    "line", ["{", "[]", '{"suite": "a", "id": 1}', '{"suite": "a", "id": 1, "prompt": []}']
-)
-def test_a_bad_prompt_file_is_one_sentence(line, tmp_path):
-    path = tmp_path / "p.jsonl"
-    path.write_text('{"suite": "a", "id": 1, "prompt": "x"}\n' + line)
-    with pytest.raises(RheoError, match=r"^Line 2 of .*p\.jsonl"):
-        read_prompts([path])
-    with pytest.raises(RheoError, match="could not be read"):
-        read_prompts([tmp_path / "none.jsonl"])
-
-
-def test_the_command_prints_tables_or_json(engine, monkeypatch, capsys):
-    monkeypatch.setattr(main, "_engine", lambda args: engine)
-    small = ["--k", "3", "--nodes", "8", "--depth", "3", "--max-new-tokens", "6", "--limit", "3"]
-
-    def printed(*more: str) -> str:
-        assert main.main(["bench", *small, *more]) == 0
-        return capsys.readouterr().out
-
-    assert set(json.loads(printed("--json"))["strategies"]) == {"autoregressive", *STRATEGIES}
-    assert "rheo-rrsw" in printed("--strategies", "rheo-rrsw,topk")
-    trees = ["--contexts", "3", "--draws", "2"]
-    assert json.loads(printed("--expected", *trees, "--json"))["closed_form_gap"] < 1e-6
-    assert "rheo - rheo-rrsw" in printed("--expected", *trees)
-    shown = printed("--ablation", "depth1", *trees)
-    assert "0.854" in shown and "One level of K = 3 slots, all kept, at T = 1." in shown
-    assert "not the paper's setting: it has K = 10." in shown
-    one_level = json.loads(printed("--ablation", "depth1", *trees, "--json"))
-    assert (one_level["params"]["depth"], one_level["params"]["R"]) == (1, 3)
-    same = ["--expected", "--depth", "1", "--nodes", "3", *trees, "--json"]
-    control = json.loads(printed(*same))
-    for name, found in one_level["strategies"].items():
-        assert found == control["strategies"][name]
-    assert one_level["differs_from_paper"] == ["K = 10"]
-    assert "median ratio" in printed("--against-generate", "--repeats", "2")
-    assert "BIASED" in printed("--strategies", "naive")
-    assert main.main(["bench", "--strategies", "topk,greedy"]) == 2
