@@ -40,6 +40,7 @@ def record_run(loaded: LoadedPair, decoding: Decoding, prompt: str) -> Run:
         stop=decoding.stopped,
         text=decoding.text,
         tokens={token: target.token_text(token) for token in sorted(seen)},
+        end_tokens=tuple(sorted(target.eos_ids)),
     )
 
 
@@ -48,7 +49,8 @@ def _tokens(rounds: tuple[Round, ...]) -> set[int]:
     seen: set[int] = set()
     for r in rounds:
         seen |= {e.token for e in r.emitted}
-        seen |= {n.token for n in r.nodes} | {g.token for n in r.nodes for g in n.ghosts}
+        seen |= {n.token for n in r.nodes}
+        seen |= set() if r.candidates is None else {*r.candidates.tokens}
         for visit in r.visits:
             seen |= {*visit.ids, *visit.outside_ids}
     return seen

@@ -1,7 +1,7 @@
 """A verified round on its way to the host: named arrays, one flat tensor, one copy."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor
 from rheo.algorithm.expansion import KINDS
 from rheo.algorithm.tree import Kept, Tree
 from rheo.algorithm.walk import Walk, gather_nodes
+from rheo.trace.schema import DraftKind
 
 _RECORDED = 1024  # tokens of a support that a trace stores
 OUTSIDE = 20  # most probable tokens outside it
@@ -19,7 +20,6 @@ OCTAVES = 64  # of the rest, by p; the last one has all that is smaller
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
-DraftKind = Literal["deterministic", "probe", "filler"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class RoundBuffer:
     expected_accepted: FloatArray  # () given the drawn tree
 
     # the candidate tree
+    expanded: IntArray  # (E,) index of the candidate that was expanded, -1 for the root
     kind: IntArray  # (E, K) an index of KINDS
     candidate_token: IntArray  # (E, K)
     log_proxy: FloatArray  # (E, K)
@@ -115,6 +116,7 @@ def pack(
         "p": p,
         "accept": accept,
         "expected_accepted": expected,
+        "expanded": tree.node,
         "kind": x.kind,
         "candidate_token": tree.token.view(-1, K),
         "log_proxy": x.log_proxy,

@@ -4,10 +4,24 @@ import math
 
 import numpy as np
 
+from rheo.algorithm.expansion import KINDS
 from rheo.algorithm.uniforms import Block
 from rheo.decoding.round_buffer import FloatArray, RoundBuffer
 from rheo.decoding.verdict_steps import steps_of
-from rheo.trace.schema import Emission, Ghost, Milliseconds, Node, Round, Step, Uniforms, Visit
+from rheo.trace.schema import (
+    Candidates,
+    Emission,
+    Ghost,
+    Milliseconds,
+    Node,
+    Round,
+    Step,
+    Uniforms,
+    Visit,
+)
+
+_RULED_OUT = -1e9  # the least score: of a token that the draft gives no probability
+_LETTERS = np.array([kind[0] for kind in KINDS])
 
 
 def round_of(
@@ -39,6 +53,19 @@ def round_of(
             probes=tuple(map(tuple, block.probes.tolist())),
         ),
         counted=counted,
+        candidates=_candidates(buffer),
+    )
+
+
+def _candidates(buffer: RoundBuffer) -> Candidates | None:
+    """Return all candidates by columns; None where nothing was drafted."""
+    if len(buffer.candidate) == 1:
+        return None
+    return Candidates(
+        expanded=tuple(buffer.expanded.tolist()),
+        tokens=tuple(buffer.candidate_token.ravel().tolist()),
+        kinds="".join(_LETTERS[buffer.kind.ravel()]),
+        scores=tuple(np.maximum(buffer.score, _RULED_OUT).ravel().tolist()),
     )
 
 
@@ -62,7 +89,7 @@ def _nodes(buffer: RoundBuffer) -> tuple[Node, ...]:
                 depth=int(buffer.depth[row]),
                 proxy=1.0 if root else float(proxies[at]),
                 true=1.0 if root else float(buffer.true[at]),
-                score=0.0 if root else max(float(buffer.score[at]), -1e9),
+                score=0.0 if root else max(float(buffer.score[at]), _RULED_OUT),
                 p=None if root else p[row],
                 accept=None if root else accept[row],
                 expanded=e >= 0,
@@ -82,8 +109,11 @@ def _ghosts(
     dropped = [slot for slot in range(K) if expansion * K + slot not in kept]
     if len(dropped) == K:
         return ()
-    tokens = buffer.candidate_token[expansion]
-    return tuple(Ghost(s, int(tokens[s]), float(proxies[expansion, s])) for s in dropped)
+    tokens, first = buffer.candidate_token[expansion], expansion * K
+    return tuple(
+        Ghost(s, int(tokens[s]), float(proxies[expansion, s]), buffer.kind_of(first + s))
+        for s in dropped
+    )
 
 
 def _exact_where_visited(buffer: RoundBuffer) -> tuple[list[float], list[float]]:

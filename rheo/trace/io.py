@@ -20,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from rheo.errors import RheoError
 from rheo.json_object import JsonObject
-from rheo.trace.schema import SCHEMA, VERSION, Run
+from rheo.trace.schema import READS, SCHEMA, Run
 from rheo.trace.validate import check
 from rheo.whole_file import whole_file
 
@@ -87,9 +87,11 @@ def loads(blob: bytes, most: int = MAX_BYTES) -> Run:
         raise RheoError(f"This file is not a trace: {error}.") from None
     if not isinstance(head, dict) or head.get("schema") != SCHEMA:
         raise RheoError("This file is not a RheoScope trace: its schema is missing.")
-    if head.get("version") != VERSION:
+    version = head.get("version")
+    if type(version) is not int or version not in READS:
         raise RheoError(
-            f"This trace has version {str(head.get('version'))[:20]}; this program reads {VERSION}."
+            f"This trace has version {str(version)[:20]}; this program reads "
+            f"{READS[0]} to {READS[-1]}."
         )
     del head  # as large as the run itself
     try:

@@ -11,10 +11,12 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, FailFast, Field
 
 SCHEMA = "rheoscope-trace"
-VERSION = 1
+VERSION = 2  # what is written
+READS = (1, 2)  # `rheo.trace.candidates.unknown` says what an older one lacks
 # how a file is read into the records: a number in quotes is no number, and nothing else may stand
 READING = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
+DraftKind = Literal["deterministic", "probe", "filler"]
 Kind = Literal["root", "deterministic", "probe", "filler"]
 Origin = Literal["prefill", "deterministic", "probe", "filler", "residual", "bonus"]
 Verdict = Literal["accept", "reject", "emit"]
@@ -34,6 +36,7 @@ class Ghost:
     slot: _Whole
     token: _Whole
     proxy: float
+    kind: DraftKind | None = None  # None: from before version 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,21 @@ class Uniforms:
 
 
 @dataclass(frozen=True, slots=True)
+class Candidates:
+    """All that the draft proposed in a round, by columns, in creation order.
+
+    Candidate i is child slot i % K of node number i // K of `expanded`: slots, parents and levels
+    follow from its place (`rheo.trace.candidates`). The root's K children come first, then K of
+    each node of a level's beam.
+    """
+
+    expanded: _Ints  # of each expanded node, the candidate that it is; -1 for the root, the first
+    tokens: _Ints
+    kinds: str  # a letter each: "d", "p", "f"
+    scores: _Floats  # sum of log proxies along the path, nats, as in `Node`
+
+
+@dataclass(frozen=True, slots=True)
 class Round:
     """One draft tree and its verification.
 
@@ -156,6 +174,7 @@ class Round:
     ms: Milliseconds
     uniforms: Uniforms
     counted: _Whole  # tokens that count for tau: accepted + 1, or up to an accepted EOS
+    candidates: Candidates | None = None  # None: nothing was drafted, or from before version 2
 
     @property
     def levels(self) -> int:
@@ -216,6 +235,7 @@ class Run:
     text: str
     tokens: dict[_Whole, str]  # how to show each id that occurs: never stripped
     note: str = ""
+    end_tokens: _Ints = ()  # ids that end the text; not known before version 2
     schema: str = field(default=SCHEMA)
     version: _Whole = field(default=VERSION)
 

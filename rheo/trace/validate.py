@@ -7,10 +7,12 @@ for a trace may come from anybody.
 import math
 from collections import Counter
 from collections.abc import Iterable
+from itertools import pairwise
 
 from rheo.errors import RheoError
 from rheo.params import DecodeParams
-from rheo.trace.schema import Node, Round, Run, Step, Visit
+from rheo.trace.candidates import LETTERS, places
+from rheo.trace.schema import Candidates, Node, Round, Run, Step, Visit
 
 ONE = 1.001  # of sums in float32 that are 1
 HUGE = 2**40
@@ -20,11 +22,13 @@ _OCTAVES = 64
 
 def check(run: Run) -> None:
     """Raise RheoError with the place of what cannot be."""
-    DecodeParams.from_dict(run.params)
-    tokens = (*run.prompt_token_ids, run.first.token, *run.tokens)
+    params = DecodeParams.from_dict(run.params)
+    tokens = (*run.prompt_token_ids, run.first.token, *run.tokens, *run.end_tokens)
     _all(map(_token, tokens), "its tokens")
     for k, r in enumerate(run.rounds):
         _check_tree(r, f"round {k}")
+        if r.candidates is not None:
+            _check_candidates(r, r.candidates, params, f"round {k}")
         _all([r.index == k, *_counts(r)], f"the counts of round {k}")
         _all(_uniforms(r), f"the uniforms of round {k}")
         _check_walk(r, f"round {k}")
@@ -81,6 +85,49 @@ def _drafted(node: Node) -> Iterable[bool]:
     yield node.kind != "root" and node.slot >= 0 and node.depth <= DEEPEST
     yield _share(node.proxy, node.true, node.p, node.accept)
     yield -1e10 < node.score <= 1
+
+
+def _check_candidates(r: Round, made: Candidates, params: DecodeParams, where: str) -> None:
+    """Refuse columns that no growth gives, and nodes that are not the best of them.
+
+    All lengths follow from K and the levels grown, which are at most `depth`.
+    """
+    at = f"the candidates of {where}"
+    K, levels = params.K, 1 + (len(made.expanded) - 1) // params.K
+    E = 1 + K * (levels - 1)
+    lengths = (len(made.tokens), len(made.kinds), len(made.scores))
+    _all([1 <= levels <= params.depth, len(made.expanded) == E, {*lengths} == {E * K}], at)
+    _all([*_columns(made, K, levels), all(node.slot < K for node in r.nodes)], at)
+    try:
+        kept = places(r, made)
+    except KeyError:
+        raise RheoError(
+            f"The trace is broken: {where} has a node whose parent was not expanded."
+        ) from None
+    _all([len(kept) - 1 == min(params.R, E * K), len({*kept}) == len(kept)], at)
+    expanded = {*made.expanded}
+    for place, node in zip(kept[1:], r.nodes[1:], strict=True):
+        same = (made.tokens[place], LETTERS[made.kinds[place]]) == (node.token, node.kind)
+        _all([same, (place in expanded) == node.expanded], at)
+        _all([math.isclose(made.scores[place], node.score, rel_tol=1e-6, abs_tol=1e-6)], at)
+    dropped = {*range(E * K)}.difference(kept)
+    least = min((made.scores[place] for place in kept[1:]), default=0.0)
+    best = max((made.scores[place] for place in dropped), default=-math.inf)
+    _all([best <= least or math.isclose(best, least, rel_tol=1e-6, abs_tol=1e-6)], at)
+
+
+def _columns(made: Candidates, K: int, levels: int) -> Iterable[bool]:
+    """Yield whether tokens, kinds and scores are any, and each beam is in creation order."""
+    yield all(map(_token, made.tokens)) and {*made.kinds} <= {*LETTERS}
+    yield all(-1e10 < score <= 1 for score in made.scores)
+    yield made.expanded[0] == -1
+    first = 0  # candidate where the level before the beam begins
+    for level in range(2, levels + 1):
+        beam = made.expanded[1 + (level - 2) * K : 1 + (level - 1) * K]
+        last = first + (K if level == 2 else K * K)
+        yield first <= beam[0] and beam[-1] < last
+        yield all(a < b for a, b in pairwise(beam))
+        first = last
 
 
 def _check_walk(r: Round, where: str) -> None:

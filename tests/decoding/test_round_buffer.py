@@ -49,6 +49,7 @@ def test_types_and_shapes(models, name: str) -> None:
         assert {getattr(buffer, field).shape for field in KEPT} == {(rows,)}
         assert {getattr(buffer, field).shape for field in CANDIDATES} == {(E, K)}
         assert {getattr(buffer, field).shape for field in ALONE} == {()}
+        assert buffer.expanded.shape == (E,)
         assert buffer.outside_ids.shape == buffer.outside_p.shape == (n, min(OUTSIDE, vocab))
         assert buffer.rest_counts.shape == buffer.rest_masses.shape == (n, OCTAVES)
         assert buffer.support_p.shape == buffer.support_log_q.shape == buffer.support_ids.shape

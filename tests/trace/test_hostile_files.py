@@ -21,6 +21,7 @@ from rheo.models.draft.checkpoints import read
 from rheo.models.hub.fetch import kind_of
 from rheo.models.target.target import Target
 from rheo.trace import io
+from rheo.trace.schema import VERSION
 from tests.hostile import TEXTS, one_sentence
 from tests.models.draft.heads import random_head, write
 from tests.tiny import tiny_folder, tiny_model
@@ -144,7 +145,7 @@ CRAFTED = {
     "cycle": _cycle,
     "endless walk": _endless_walk,
     "unknown schema": lambda: json.dumps(changed(("schema",), "<b>")).encode(),
-    "version of tomorrow": lambda: json.dumps(changed(("version",), 2)).encode(),
+    "version of tomorrow": lambda: json.dumps(changed(("version",), VERSION + 1)).encode(),
     "a million tokens": lambda: json.dumps(
         changed(("prompt_token_ids",), [-1] * 10**6)).encode(),
     "many fields": lambda: json.dumps({str(i): 1 for i in range(200_000)}).encode(),
