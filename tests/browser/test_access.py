@@ -101,7 +101,7 @@ def test_a_run_is_made_stepped_through_and_read_without_a_mouse(visit, address):
     page.evaluate("document.activeElement.blur()")
     tab_to(page, "frame")
     node = page.evaluate("document.querySelector('#viewer').querySelector('.rheo').dataset.frame")
-    for key in ("ArrowDown", "ArrowDown", "ArrowUp", "Shift+ArrowDown"):
+    for key in ("ArrowDown", "ArrowDown", "ArrowUp", "Shift+ArrowLeft", "Shift+ArrowRight"):
         before = page.inner_text("[data-role=here]")
         page.keyboard.press(key)
         page.wait_for_function(

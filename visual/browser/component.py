@@ -57,11 +57,17 @@ def script(start: str) -> str:
     return bundle(start, COMPONENT)
 
 
-def template() -> str:
-    """Return viewer.html with its words; nothing in it depends on a run."""
+def template(level: int = 2) -> str:
+    """Return viewer.html with its words; nothing in it depends on a run.
+
+    Args:
+        level: of its headings in the page's outline; those of the round's parts stand one below.
+    """
     words = {key: html.escape(word) for key, word in labels.VIEWER.items()}
     return Template(source_files.text("viewer.html")).substitute(
         words,
+        h=f"h{level}",
+        hh=f"h{level + 1}",
         legend=legend(),
         keys_list=keys(),
         save_menu=save_menu(),

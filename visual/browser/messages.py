@@ -97,6 +97,7 @@ def a_round(run: Run, round: Round) -> Message:
         "label": figure.label(run, round),
         "node": figure.default_node(round),
         "walk": [visit.node for visit in round.visits],
+        "parents": [node.parent for node in round.nodes],
         "frames": steps.of(run, round),
     }
 

@@ -64,7 +64,7 @@ def template() -> str:
     notes = {"band_note": band, "dial_note": one_hot.DIAL_NOTE}
     parts = {"legend": acceptance.legend(), "lines": curves.legend()}
     page = Template(source_files.text("dilemma.html"))
-    return page.substitute(words, **parts, **notes, viewer=component.template())
+    return page.substitute(words, **parts, **notes, viewer=component.template(level=4))
 
 
 def common() -> dict[str, Any]:

@@ -34,6 +34,7 @@ def build(status: gr.HTML) -> None:
     visitor = gr.State(PlaygroundVisitor(), time_to_live=_IDLE, delete_callback=session.end)
     with gr.Row(elem_id="room"):
         with gr.Column(elem_id="rail", scale=0, min_width=272):
+            gr.HTML(f"<h2>{labels.RAIL}</h2>", elem_id="rail-head", apply_default_css=False)
             prompt, run, stop = controls.composer()
             pair, fields, notice = controls.settings()
             gallery = recorded_runs.rail()

@@ -16,6 +16,7 @@ STRATEGY = "Strategy"
 RUN = "Run"
 STOP = "Stop"
 MORE = "More settings"
+RAIL = "Prompt and settings"
 SLIDERS = {
     "m": ("m · deterministic", "Deterministic tokens kept per node: the rheostat."),
     "R": ("R · tree size", "Draft nodes kept after pruning, the root not counted."),
@@ -61,6 +62,9 @@ NO_TREE = "This strategy draws no tree: every round is one token of the target."
 # --- the viewer ---
 VIEWER = {
     "transcript": "The text so far, each token marked by its origin",
+    "run_head": "The run",
+    "round_head": "The round, step by step",
+    "tree_head": "Draft tree",
     "round": "Round",
     "previous": "Previous round",
     "next": "Next round",
@@ -92,12 +96,14 @@ VIEWER = {
     "node": "Chosen node",
     "timeline": "The run, round by round",
     "table": "The round as a table",
-    "keys": "The draft tree. Keys: ← → step, [ ] round, Space play, ? all keys",
+    "keys": "The draft tree. Keys: ← → step, ↑ ↓ node, [ ] round, Space play, ? all keys",
 }
 KEYS = (  # of the help dialog
     ("← →", "previous and next step"),
     ("Home End", "first and last step"),
     ("Space", "play or pause"),
+    ("↑ ↓", "in the tree: another node of the level; Enter: its panel"),
+    ("Shift ← →", "in the tree: the parent, the first child"),
     ("[ ]", "previous and next round"),
     ("A R", "guess: accept or reject"),
     ("X", "old and new run, after Run again"),
@@ -106,6 +112,8 @@ KEYS = (  # of the help dialog
 BROWSER = {  # what the host's script says by itself
     "of": "of {count}",
     "here": "{token}, {kind}, level {depth}{verdict}",
+    "alone": "No other node on this level: Shift → goes to the first child.",
+    "round": "round {at} of {count}",
     "step": "step {at} of {count}",
     "play": "Play",
     "pause": "Pause",

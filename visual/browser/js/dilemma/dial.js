@@ -6,7 +6,7 @@ export const dial = {
     input.value = value;
     const share = (input.value - input.min) / (input.max - input.min || 1);
     input.style.setProperty('--value', `${share * 100}%`);
-    part(`${role}-value`).textContent = value;
+    input.ariaValueText = part(`${role}-value`).textContent = value;
   },
 
   offer(select, names, chosen) {             // [name, title] as the options of a list

@@ -21,6 +21,7 @@ export class NodeBars {
   fillRows() {
     this.part('rows').replaceChildren(...this.view.tokens.map((token, i) => {
       const row = document.createElement('tr'), name = document.createElement('th');
+      name.scope = 'row';
       name.textContent = token;
       row.append(name, this.cell(token, 'p', i), this.cell(token, 'q', i));
       row.insertCell().className = 'dl-tilde';
@@ -79,8 +80,10 @@ export class NodeBars {
       const [bar, number] = row.querySelectorAll(`.dl-${which} input`);
       bar.max = view.scale;
       if (bar !== held) bar.value = view[which][i];
+      const percent = (view[which][i] * 100).toFixed(1);
       bar.style.setProperty('--value', `${(view[which][i] / view.scale) * 100}%`);
-      if (number !== document.activeElement || !held) number.value = (view[which][i] * 100).toFixed(1);
+      bar.ariaValueText = `${percent} %`;
+      if (number !== document.activeElement || !held) number.value = percent;
     }));
   }
 

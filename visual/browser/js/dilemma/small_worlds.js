@@ -12,7 +12,9 @@ export class SmallWorlds {
       dial.offer(part(role), page.rules.world, chosen);
     }
     for (const name of ['m', 'T', 'R']) {
-      part(`world-${name}`).addEventListener('change', ({ target }) => this.change({ [name]: Number(target.value) }));
+      const role = `world-${name}`;
+      part(role).addEventListener('input', ({ target }) => dial.fill(part, role, target.value));
+      part(role).addEventListener('change', ({ target }) => this.change({ [name]: Number(target.value) }));
     }
     part('other').addEventListener('click', () => this.change({ seed: (view.world.seed ?? 0) + 1 }));
     part('shipped').addEventListener('click', () => this.change({ seed: null, ...page.world }));

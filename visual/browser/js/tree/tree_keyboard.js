@@ -1,4 +1,8 @@
-// The tree by keyboard: while its frame has the focus, arrows walk from node to node, row by row.
+// The tree by keyboard, while its frame has the focus: up and down within a level, with Shift left to
+// the parent and right to the first child. Plain left and right stay the round's steps.
+
+const LEVEL = { ArrowUp: -1, ArrowDown: 1 };
+const FAMILY = ['ArrowLeft', 'ArrowRight'];  // with Shift
 
 export class TreeKeyboard {
   constructor(viewer) {
@@ -23,20 +27,35 @@ export class TreeKeyboard {
   }
 
   walk(event) {
-    const { view, part } = this.viewer, by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    const { viewer } = this, { view, part } = viewer, { key, shiftKey } = event;
     if (event.target !== part('frame') || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === 'Enter') {
+    if (key === 'Enter') {
       event.preventDefault();
       part('panel').focus();
     }
-    if (!by || view.at < 0) return;
+    if (view.at < 0 || !(key in LEVEL || (shiftKey && FAMILY.includes(key)))) return;
     event.preventDefault();                  // the frame does not scroll by itself
+    event.stopPropagation();                 // and the round does not step
     const all = this.standing(), here = all.find(({ node }) => node === view.node);
-    const nodes = event.shiftKey && here ? all.filter(({ x }) => x === here.x) : all;
-    const next = nodes[nodes.indexOf(here) + by];
-    if (!next) return;
-    this.viewer.choose(next.node);
-    part('here').textContent = this.inWords(next);
+    const next = here ? this.neighbour(all, here, key) : all[0];
+    if (!next) part('here').textContent = this.atTheEdge(all, here);
+    else {
+      viewer.choose(next.node);
+      part('here').textContent = this.inWords(next);
+    }
+  }
+
+  neighbour(all, here, key) {
+    const { parents } = this.viewer.view.round;
+    if (key === 'ArrowLeft') return all.find(({ node }) => node === parents[here.node]);
+    if (key === 'ArrowRight') return all.find(({ node }) => parents[node] === here.node);
+    const level = all.filter(({ x }) => x === here.x);
+    return level[level.indexOf(here) + LEVEL[key]];
+  }
+
+  atTheEdge(all, here) {                     // the root has nobody beside it: how to go on
+    const beside = all.filter(({ x }) => x === here?.x).length;
+    return beside === 1 && all.length > 1 ? this.viewer.words.alone : '';
   }
 
   inWords({ token, kind, x, verdict }) {

@@ -33,8 +33,8 @@ export class StepText {
 
   showPlace() {
     const { view, part, words } = this.viewer, at = view.frame, last = view.lastFrame;
-    part('step').textContent = words.step.replace('{at}', at + 1).replace('{count}', last + 1);
-    progress.fill(part('moment'), at, last + 1);
+    progress.fill(part('moment'), at, last + 1, words.step);
+    part('step').textContent = part('moment').ariaValueText;
     for (const name of ['first', 'back']) progress.end(part(name), at === 0);
     for (const name of ['ahead', 'last']) progress.end(part(name), at === last && !view.asking);
   }

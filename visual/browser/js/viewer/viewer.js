@@ -170,7 +170,7 @@ export class Viewer {
     root.dataset.round = view.at;
     part('at').textContent = total ? view.at + 1 : '–';
     part('of').textContent = this.words.of.replace('{count}', total);
-    progress.fill(part('scrub'), view.at, total);
+    progress.fill(part('scrub'), view.at, total, this.words.round);
     progress.end(part('previous'), view.at <= 0);
     progress.end(part('next'), view.at >= total - 1);
   }
