@@ -15,10 +15,10 @@ and looked at. Importing this loads no torch; the functions below do when they a
 The page's views need no server: `visual.figure(run, 0).show()` is the first round's tree as a
 plotly figure (`import visual`; the engine itself never draws).
 
-Rooms, in the order in which to read them: params, algorithm (its README is the specification),
-decoding (the loop), trace (what is recorded), models; then exact (distributions by enumeration),
-bench, training, gallery, cli. errors, json_object, whole_file and version are what all of them
-share.
+Rooms, in the order in which to read them: ranges, params, algorithm (its README is the
+specification), decoding (the loop), trace (what is recorded), models; then exact (distributions by
+enumeration), bench, training, gallery, cli. errors, json_object, whole_file and version are what
+all of them share.
 """
 
 from collections.abc import Callable, Mapping

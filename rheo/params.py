@@ -1,11 +1,11 @@
-"""The parameters of a run and the fields of its strategy: every default, range and pair rule."""
+"""The parameters of a run and the fields of its strategy: what goes together, what is lossless."""
 
-import math
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from rheo.errors import RheoError
 from rheo.json_object import JsonObject
+from rheo.ranges import RANGES, shown
 
 
 @dataclass(frozen=True)
@@ -80,26 +80,19 @@ def strategy_fields(name: object) -> StrategyFields:
     return STRATEGY_FIELDS.get(str(name), STRATEGY_FIELDS["rheo"])
 
 
-# name -> (lowest, highest). The highest keep a round's tensors and its drawing within reason.
-RANGES: dict[str, tuple[float, float]] = {
-    "m": (0, 63),
-    "K": (1, 64),
-    "R": (1, 512),
-    "depth": (1, 32),
-    "T": (0.0, 2.0),
-    "S": (1, 1 << 20),
-    "probes": (1, 63),
-    "top_p": (0.0, 1.0),
-    "top_k": (0, 1 << 20),
-    "seed": (0, 2**63 - 1),
-    "max_new_tokens": (1, 65536),
-}
-REAL = ("T", "top_p")
+def largest_m(strategy: object, K: int, probes: int) -> int:
+    """Return the largest m that leaves slots for the probes; without any, the table's largest.
+
+    >>> largest_m("rheo", 10, 1), largest_m("rheo-multi", 10, 3), largest_m("topk", 10, 1)
+    (9, 7, 63)
+    """
+    J = strategy_fields(strategy).probe_slots(probes)
+    return K - J if J else int(RANGES["m"].most)
 
 
 @dataclass(frozen=True)
 class DecodeParams:
-    """The parameters of a run: the symbols of algorithm section 1, validated once.
+    """The parameters of a run: the symbols of algorithm section 1, validated once by their ranges.
 
     Attributes:
         strategy: a row of the table in algorithm section 3.
@@ -124,26 +117,26 @@ class DecodeParams:
     """
 
     strategy: str = "rheo"
-    m: int = 1
-    K: int = 10
-    R: int = 60
-    depth: int = 8
-    T: float = 1.0
-    S: int | None = 128
-    probes: int = 1
-    top_p: float = 1.0
-    top_k: int = 0
-    seed: int = 0
-    max_new_tokens: int = 64
+    m: int = int(RANGES["m"].default)
+    K: int = int(RANGES["K"].default)
+    R: int = int(RANGES["R"].default)
+    depth: int = int(RANGES["depth"].default)
+    T: float = RANGES["T"].default
+    S: int | None = int(RANGES["S"].default)
+    probes: int = int(RANGES["probes"].default)
+    top_p: float = RANGES["top_p"].default
+    top_k: int = int(RANGES["top_k"].default)
+    seed: int = int(RANGES["seed"].default)
+    max_new_tokens: int = int(RANGES["max_new_tokens"].default)
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
             raise RheoError(
-                f"There is no strategy {_shown(self.strategy)}: choose one of "
+                f"There is no strategy {shown(self.strategy)}: choose one of "
                 f"{', '.join(STRATEGIES)}."
             )
-        for name in RANGES:
-            object.__setattr__(self, name, _number(name, getattr(self, name)))
+        for name, row in RANGES.items():
+            object.__setattr__(self, name, row.read(getattr(self, name)))
         if self.top_p == 0.0:
             raise RheoError("top_p = 0 keeps no token: choose it above 0, or 1 to switch it off.")
         self._check_pairs()
@@ -156,7 +149,7 @@ class DecodeParams:
                 f"m = {self.m} leaves no slot for the probe: choose m from 0 to "
                 f"K - 1 = {self.K - 1}."
             )
-        if self.J and self.J + self.m > self.K:
+        if self.m > largest_m(self.strategy, self.K, self.probes):
             raise RheoError(
                 f"m = {self.m} and {self.J} probes need {self.m + self.J} slots and K is "
                 f"{self.K}: choose fewer probes, a smaller m or a larger K."
@@ -192,30 +185,3 @@ class DecodeParams:
         if unknown:
             raise RheoError(f"Unknown parameter {unknown[0]!r}.")
         return cls(**values)
-
-
-def _number(name: str, value: Any) -> float | int | None:
-    """Return `value` as the plain number `name` wants; refuse bools, NaN and strings."""
-    if name == "S" and (value is None or value == "full"):
-        return None
-    low, high = RANGES[name]
-    kind = "number" if name in REAL else "whole number"
-    sentence = f"{name} must be a {kind} from {low:g} to {high:g}, not {_shown(value)}."
-    if isinstance(value, bool) or not hasattr(value, "__float__") or isinstance(value, str):
-        raise RheoError(sentence)
-    try:
-        real = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise RheoError(sentence) from None
-    if not math.isfinite(real) or not low <= value <= high or (name not in REAL and real % 1):
-        raise RheoError(sentence)
-    return real if name in REAL else int(value)
-
-
-def _shown(value: Any) -> str:
-    """Return a wrong value, short enough for a sentence."""
-    if isinstance(value, str | float | bool | None):
-        return repr(value[:40] if isinstance(value, str) else value)
-    if isinstance(value, int) and abs(value) < 2**64:  # Python may refuse to print a larger one
-        return repr(str(value))
-    return "a number this large" if isinstance(value, int) else f"a {type(value).__name__}"

@@ -5,27 +5,28 @@ from pathlib import Path
 from typing import NoReturn
 
 from rheo.cli.training import add_corpus, add_train
-from rheo.cli.types import positive, real, support, swept, whole
+from rheo.cli.types import in_range, positive, swept
 from rheo.models.hub.catalogue import DEFAULT, PAIRS
 from rheo.params import STRATEGIES, DecodeParams
+from rheo.ranges import RANGES
 from rheo.version import __version__
 
 COMPARED = ("topk", "rheo-rrsw", "rheo")
 WITH_REFERENCE = ("autoregressive", *COMPARED)
 
-# option, field of DecodeParams, metavar, what it is
+# option, field of DecodeParams, metavar
 _DECODING = (
-    ("--m", "m", "N", "deterministic tokens kept per node (the rheostat), 0 to K - 1"),
-    ("--k", "K", "N", "child slots per expanded node, and the beam"),
-    ("--nodes", "R", "N", "draft nodes kept after pruning, the root not counted"),
-    ("--depth", "depth", "N", "levels of draft nodes"),
-    ("--temperature", "T", "X", "of the target and of the probe's draw; 0 is greedy"),
-    ("--support", "S", "N|full", "draft logits kept before the softmax"),
-    ("--probes", "probes", "N", "probe slots per node, for rheo-multi"),
-    ("--top-p", "top_p", "X", "nucleus of the target; 1 switches it off"),
-    ("--top-k", "top_k", "N", "best tokens of the target; 0 switches it off"),
-    ("--seed", "seed", "N", "of the one generator that every uniform comes from"),
-    ("--max-new-tokens", "max_new_tokens", "N", "tokens after the prompt, an end token included"),
+    ("--m", "m", "N"),
+    ("--k", "K", "N"),
+    ("--nodes", "R", "N"),
+    ("--depth", "depth", "N"),
+    ("--temperature", "T", "X"),
+    ("--support", "S", "N|full"),
+    ("--probes", "probes", "N"),
+    ("--top-p", "top_p", "X"),
+    ("--top-k", "top_k", "N"),
+    ("--seed", "seed", "N"),
+    ("--max-new-tokens", "max_new_tokens", "N"),
 )
 
 
@@ -60,7 +61,6 @@ def params_of(args: argparse.Namespace, strategy: str) -> DecodeParams:
 
 
 _Commands = argparse._SubParsersAction  # argparse has no public name for it
-_TYPES = {"T": real, "top_p": real, "S": support}
 
 
 def _command(commands: "_Commands", name: str, text: str) -> argparse.ArgumentParser:
@@ -209,13 +209,13 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
 def _add_decoding(parser: argparse.ArgumentParser) -> None:
     """Add every field of `DecodeParams` but the strategy."""
     group = parser.add_argument_group("decoding")
-    defaults = DecodeParams()
-    for option, field, metavar, text in _DECODING:
+    for option, field, metavar in _DECODING:
+        row = RANGES[field]
         group.add_argument(
             option,
             dest=field,
-            type=_TYPES.get(field, whole),
-            default=getattr(defaults, field),
+            type=in_range(field),
+            default=row.default if row.is_real else int(row.default),
             metavar=metavar,
-            help=f"{text} (default: %(default)s)",
+            help=f"{row.about}: {row.values} (default: %(default)s)",
         )

@@ -4,6 +4,10 @@ import argparse
 from collections.abc import Callable
 from typing import TypeVar
 
+from rheo.errors import RheoError
+from rheo.ranges import FULL, RANGES
+
+_SWEPT = ("m", "K", "R", "depth", "T", "S", "probes")
 _Number = TypeVar("_Number", int, float)
 
 
@@ -24,6 +28,19 @@ def positive(text: str) -> int:
     return value
 
 
+def in_range(name: str) -> Callable[[str], float | str]:
+    """Return the reader of a parameter by its row of `RANGES`; "full" stays what it is."""
+
+    def read(text: str) -> float | str:
+        try:
+            value = RANGES[name].parse(text)
+        except RheoError as wrong:
+            raise argparse.ArgumentTypeError(str(wrong).rstrip(".")) from None
+        return FULL if value is None else value
+
+    return read
+
+
 def swept(text: str) -> tuple[str, list[float | str]]:
     """Read a parameter and its values.
 
@@ -31,18 +48,10 @@ def swept(text: str) -> tuple[str, list[float | str]]:
     (('S', [32, 'full']), ('T', [0.0, 0.5]))
     """
     name, _, values = text.partition("=")
-    kinds: dict[str, Callable[[str], float | str]] = dict.fromkeys(
-        ("m", "K", "R", "depth", "probes"), whole
-    )
-    kinds |= {"T": real, "S": support}
-    if name not in kinds:
-        raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(kinds)}, = and values")
-    return name, [kinds[name](value) for value in values.split(",")]
-
-
-def support(text: str) -> int | str:
-    """Read a whole number or "full"."""
-    return text if text == "full" else _parsed(int, text, "a whole number or full")
+    if name not in _SWEPT:
+        known = ", ".join(_SWEPT)
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of {known}, = and values")
+    return name, [in_range(name)(value) for value in values.split(",")]
 
 
 def _parsed(kind: Callable[[str], _Number], text: str, name: str) -> _Number:

@@ -12,7 +12,7 @@ from rheo.bench.confidence import (
     ratio_interval,
     spawn,
 )
-from rheo.params import RANGES
+from rheo.ranges import RANGES
 
 QUANTILES = {
     1: 12.706204736174659,
@@ -137,5 +137,5 @@ def test_spawned_seeds_differ_and_are_seeds():
         spawn(seed, *key) for seed in (0, 1, 2**62) for key in ((1, 0), (1, 1), (2, 0), (2, 1))
     ]
     assert len(set(seeds)) == len(seeds)
-    assert all(RANGES["seed"][0] <= seed <= RANGES["seed"][1] for seed in seeds)
+    assert all(RANGES["seed"].holds(seed) for seed in seeds)
     assert spawn(7, 1, 3) == spawn(7, 1, 3)

@@ -145,9 +145,10 @@ def test_settings_that_cannot_go_together_give_way_and_say_so(page):
     assert page.inner_text("#notice") == measures.M_LOWERED.format(m=3, K=4)
     assert page.get_attribute("#m input[type=range]", "max") == "3"
     move(page, "K", 20)
-    page.wait_for_function("document.querySelector('#m input[type=range]').max === '9'")
+    page.wait_for_function("document.querySelector('#m input[type=range]').max === '19'")
     page.wait_for_selector("#notice p", state="detached")
-    move(page, "S", 16)
+    page.fill("#S input", "16")
+    page.press("#S input", "Enter")
     page.wait_for_function("document.querySelector('#K input[type=range]').value === '16'")
     assert page.inner_text("#notice") == measures.K_LOWERED.format(S=16, K=16)
 

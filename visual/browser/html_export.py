@@ -12,6 +12,7 @@ import html
 from collections.abc import Iterator
 from string import Template
 
+from rheo.ranges import FULL
 from rheo.trace.schema import Run
 from rheo.version import __version__
 from visual.browser import component, messages, source_files
@@ -121,7 +122,7 @@ def _about(run: Run, template: str) -> str:
     return template.format(
         **{
             **known,
-            "S": known.get("S") or recordings.FULL,
+            "S": known.get("S") or FULL,
             "strategy": labels.STRATEGY_NAMES.get(name, name),
             "pair": run.pair,
         }

@@ -2,6 +2,7 @@
 
 import html
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import gradio as gr
@@ -9,10 +10,13 @@ import gradio as gr
 from rheo.errors import RheoError
 from rheo.models.hub.catalogue import PAIRS
 from rheo.params import DecodeParams
+from rheo.ranges import FULL, RANGES
 from visual.runtime import run_settings
 from visual.server import limits
 from visual.server.settings import current
 from visual.words import labels, measures
+
+_LONGEST = 4096  # values of a slider; further ones are typed
 
 
 def composer() -> tuple[gr.Textbox, gr.Button, gr.Button]:
@@ -48,7 +52,7 @@ def settings() -> tuple[gr.Dropdown, dict[str, Any], gr.HTML]:
         elem_id="strategy",
     )
     notice = gr.HTML("", elem_id="notice", apply_default_css=False)
-    fields |= {name: _slider(name, getattr(defaults, name)) for name in run_settings.FRONT}
+    fields |= {name: setting(name) for name in run_settings.FRONT}
     gr.Button(
         measures.WHATIF["again"], size="sm", elem_id="again"
     )  # its click is run_comparison.js's
@@ -59,20 +63,43 @@ def settings() -> tuple[gr.Dropdown, dict[str, Any], gr.HTML]:
             label=labels.PAIR,
             elem_id="pair",
         )
-        fields |= {name: _slider(name, getattr(defaults, name)) for name in run_settings.BACK}
-        label, hint = labels.SLIDERS["seed"]
-        fields["seed"] = gr.Number(
-            defaults.seed, label=label, info=hint, precision=0, minimum=0, elem_id="seed"
-        )
+        fields |= {name: setting(name) for name in (*run_settings.BACK, "seed")}
     return pair, {name: fields[name] for name in run_settings.FIELDS}, notice
 
 
-def _slider(name: str, value: float) -> gr.Slider:
-    low, high, step = run_settings.SLIDER_RANGES[name]
-    label, hint = labels.SLIDERS[name]
-    high = min(high, limits.highest(name))
-    value = min(value, high)
-    return gr.Slider(low, high, value, step=step, label=label, info=hint, elem_id=name, buttons=[])
+def setting(name: str) -> gr.Slider | gr.Dropdown | gr.Number:
+    """Build the control of a parameter, as the server's row of the one table says.
+
+    It is a slider; sizes to choose or to type where "full" is one; a field where a slider would
+    have too many places.
+    """
+    row, label = limits.allowed(name), labels.SETTING_NAMES[name]
+    value: float = row.default if row.is_real else int(row.default)
+    said = {"label": label, "info": row.hint, "elem_id": name}
+    if RANGES[name].full:
+        return gr.Dropdown(_sizes(name), value=value, allow_custom_value=True, **said)
+    if row.most > _LONGEST:
+        return gr.Number(value, precision=0, minimum=row.least, maximum=row.most, **said)
+    most = max(run_settings.most_m({}), 1) if name == "m" else row.most
+    return gr.Slider(row.least, most, value, step=row.step, buttons=[], **said)
+
+
+def _sizes(name: str) -> list[tuple[str, float | str]]:
+    """Return the powers of two that a size can be here, its default, its most, and "full"."""
+    row = limits.allowed(name)
+    most = int(row.most)
+    powers = {2**i for i in range(4, 13) if row.least <= 2**i <= most} | {int(row.default)}
+    sizes = sorted(powers | ({most} if most <= _LONGEST else set()))
+    return [(f"{size:,}", size) for size in sizes] + ([(FULL, FULL)] if row.full else [])
+
+
+def filled(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the update of each control that is to hold its value; m's says how far it goes."""
+    updates: dict[str, Any] = {name: {"value": value} for name, value in values.items()}
+    if values.keys() & {"strategy", "K", "m"}:
+        most = max(run_settings.most_m(values), 1)  # a slider needs two ends
+        updates["m"] = {**updates.get("m", {}), "maximum": most}
+    return updates
 
 
 def check(*values: Any) -> str:

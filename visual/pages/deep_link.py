@@ -11,8 +11,8 @@ from gradio.context import Context
 
 from rheo.json_object import JsonObject
 from visual.browser import component, messages, source_files
-from visual.pages import recorded_runs, url_state
-from visual.runtime import run_settings, run_store
+from visual.pages import controls, recorded_runs, url_state
+from visual.runtime import run_store
 from visual.words import links
 
 TOOLS = Template(source_files.text("share.html"))
@@ -52,9 +52,9 @@ def answer(query: str) -> list[Any]:
     shown, had = _shipped(values, said)
     shown["opened"] = messages.dumps({"values": values, "said": " ".join(said), "at": time.time()})
     here = values["page"] == "playground"
-    settings = [
-        _update(name, {**had, **values} if here else {}, values) for name in url_state.SETTINGS
-    ]
+    wanted = {**had, **values} if here else {}
+    held = controls.filled({n: v for n, v in wanted.items() if n in url_state.SETTINGS})
+    settings = [_update(name, held.get(name, {}), values) for name in url_state.SETTINGS]
     return [*settings, sentences(values, said), gr.update(**shown)]
 
 
@@ -70,15 +70,12 @@ def _shipped(values: url_state.Values, said: list[str]) -> tuple[JsonObject, Jso
         return {}, {}
     entry = run_store.gallery()[key]
     message = {**messages.whole(key, run, entry["round"]), "state": "recorded"}
-    updates = zip(("prompt", *run_settings.FIELDS), recorded_runs.settings(run), strict=True)
-    had = {field: value for field, value in updates if not isinstance(value, dict)}
-    return {"value": messages.dumps({**message, "sentence": entry["title"]})}, had
+    shown = {"value": messages.dumps({**message, "sentence": entry["title"]})}
+    return shown, recorded_runs.settings(run)
 
 
-def _update(name: str, wanted: url_state.Values, values: url_state.Values) -> Any:
-    changes: JsonObject = {}
-    if name in wanted:
-        changes["value"] = wanted[name]
+def _update(name: str, held: JsonObject, values: url_state.Values) -> Any:
+    changes = dict(held)
     if name in values.get("lock", ()):
         changes["visible"] = "hidden"
     return gr.update(**changes) if changes else gr.skip()

@@ -15,6 +15,7 @@ import gradio as gr
 from rheo.errors import RheoError
 from rheo.exact import scenarios
 from rheo.exact.coupling import OneNode
+from rheo.ranges import RANGES
 from rheo.trace import io
 from rheo.trace.schema import Run
 from visual.browser import component, messages, source_files
@@ -63,8 +64,14 @@ def template() -> str:
     band = one_hot.BAND_NOTE.format(looks=confidence_band.LOOKS)
     notes = {"band_note": band, "dial_note": one_hot.DIAL_NOTE}
     parts = {"legend": acceptance.legend(), "lines": curves.legend()}
+    rows = (RANGES[name] for name in ("m", "K", "T"))  # m's and K's most follow the node
+    ends = {
+        f"{row.name}_ends": f'min="{row.least:g}" max="{row.most:g}" step="{row.step:g}"'
+        for row in rows
+    }
     page = Template(source_files.text("dilemma.html"))
-    return page.substitute(words, **parts, **notes, viewer=component.template(level=4))
+    tree = component.template(level=4)
+    return page.substitute(words, **parts, **notes, **ends, viewer=tree)
 
 
 def common() -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rheo.errors import RheoError
+from rheo.ranges import RANGES
 from visual.words import one_hot
 
 _NodeRule = Literal["rheo", "rheo-rrsw", "topk"]
@@ -16,7 +17,15 @@ NODE_RULES, PLAYABLE = get_args(_NodeRule), get_args(_Playable)
 
 _Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 _Whole = Annotated[int, Field(strict=True)]  # a bool is no number
-_Seed = Annotated[_Whole, Field(ge=0, le=1_000_000)]
+WORLD_SEEDS = 1_000_000
+_Seed = Annotated[_Whole, Field(ge=0, le=WORLD_SEEDS)]
+
+
+def _within(name: str, least: float | None = None, most: float | None = None) -> Any:
+    """Return the bounds of a row of the one table, here perhaps narrower."""
+    row = RANGES[name]
+    low, high = row.least if least is None else least, row.most if most is None else most
+    return Field(ge=low, le=high)
 
 
 class _Request(BaseModel):
@@ -43,9 +52,9 @@ class NodeRequest(_Request):
 
     p: list[_Number]
     q: list[_Number]
-    m: Annotated[_Whole, Field(ge=0, le=63)]
-    K: Annotated[_Whole, Field(ge=1, le=64)]
-    T: Annotated[_Number, Field(ge=0, le=2)]
+    m: Annotated[_Whole, _within("m")]
+    K: Annotated[_Whole, _within("K")]
+    T: Annotated[_Number, _within("T")]
     seed: _Seed
     rule: _NodeRule
 
@@ -53,9 +62,9 @@ class NodeRequest(_Request):
 class WorldRequest(_Request):
     """A small world: the shipped one under other parameters, or one of a seed."""
 
-    m: Annotated[_Whole, Field(ge=0, le=63)]
-    R: Annotated[_Whole, Field(ge=1, le=64)]
-    T: Annotated[_Number, Field(ge=0.05, le=2)]
+    m: Annotated[_Whole, _within("m")]
+    R: Annotated[_Whole, _within("R", most=64)]
+    T: Annotated[_Number, _within("T", least=0.05)]
     seed: _Seed | None = None
 
 

@@ -17,12 +17,14 @@ import gradio as gr
 from rheo.errors import RheoError
 from rheo.json_object import JsonObject
 from rheo.params import DecodeParams
+from rheo.ranges import RANGES
 from rheo.trace import io
 from rheo.trace.schema import Run
 from visual.browser import component, html_export, messages, source_files
+from visual.pages import controls
 from visual.round import round_table
-from visual.runtime import run_store, session
-from visual.runtime.run_settings import FIELDS, SLIDER_RANGES
+from visual.runtime import run_settings, run_store, session
+from visual.runtime.run_settings import FIELDS
 from visual.runtime.session import PlaygroundVisitor
 from visual.server import limits
 from visual.server.settings import current
@@ -32,7 +34,6 @@ _LOG = logging.getLogger("rheoscope")
 PLAIN = 16 * 2**20  # bytes of a visitor's trace, unpacked: what is shown stays in memory
 _ROUNDS, _NODES, _TEXT = 1024, 1024, 4096  # of it; text: of a token, of the note
 _MARGIN = 32  # kB of a request that are not the file
-_SEEDS = 2**53 - 1  # what a browser can count to
 SAVED = ("json", "html", "csv")
 
 
@@ -106,7 +107,7 @@ def opened(event: gr.EventData, visitor: PlaygroundVisitor) -> list[Any]:
     visitor.doing = "nothing"
     if data is not None:
         visitor.keep(message["key"], run)
-    return [text, *settings(run)]
+    return [text, *_updates(run)]
 
 
 def _refused(visitor: PlaygroundVisitor, sentence: str) -> list[Any]:
@@ -132,23 +133,32 @@ def _own(data: object) -> tuple[Run, messages.Message]:
     return run, {**messages.whole(secrets.token_hex(6), run, 0), **shown}
 
 
-def settings(run: Run) -> list[Any]:
-    """Return updates of the prompt and of `FIELDS`: Run then does what the run shown did."""
+def settings(run: Run) -> JsonObject:
+    """Return what the prompt and the controls hold, so that Run does what the run shown did.
+
+    What a control cannot take here is left out.
+    """
     try:
         had = {name: run.params[name] for name in FIELDS if name in run.params}
         params = DecodeParams(**had)
     except (RheoError, TypeError):
-        had = {}
-    values = [getattr(params, name) if _settable(name, had) else gr.skip() for name in FIELDS]
-    return [run.prompt[: session.PROMPT_LIMIT], *values]
+        return {"prompt": run.prompt[: session.PROMPT_LIMIT]}
+    values: JsonObject = {"prompt": run.prompt[: session.PROMPT_LIMIT]}
+    for name in had:
+        value = getattr(params, name)
+        if name not in RANGES:
+            values[name] = value
+        elif limits.allowed(name).holds(value):
+            values[name] = run_settings.control_value(name, value)
+    return values
 
 
-def _settable(name: str, had: JsonObject) -> bool:
-    """Tell whether a control can take the run's value; the largest supports have no place on it."""
-    if name not in SLIDER_RANGES:
-        return name in had and (name != "seed" or had[name] <= _SEEDS)
-    low, high, _ = SLIDER_RANGES[name]
-    return had.get(name) is not None and low <= had[name] <= min(high, limits.highest(name))
+def _updates(run: Run) -> list[Any]:
+    """Return the updates of the prompt and of `FIELDS`."""
+    updates = controls.filled(settings(run))
+    return [
+        gr.update(**updates[name]) if name in updates else gr.skip() for name in ("prompt", *FIELDS)
+    ]
 
 
 def read(data: object) -> Run:

@@ -1,18 +1,20 @@
 """The sliders' constraints: settings give way to the one just moved, and it is said."""
 
 import html
-import math
 from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
 
+from rheo.errors import RheoError
 from rheo.json_object import JsonObject
-from rheo.params import DecodeParams
+from rheo.params import largest_m, strategy_fields
+from rheo.ranges import RANGES, Number
 from visual.pages import controls
 from visual.runtime import run_settings
 from visual.words import measures
 
+_LEAST_SUPPORT = 16  # that is offered, as are the powers of two above it
 MOVED = ("strategy", "m", "K", "S", "probes")  # what the others have to give way to
 HELD = ("m", "K", "S", "probes")  # sliders that may give way
 
@@ -27,7 +29,11 @@ def bind(fields: JsonObject, notice: gr.HTML, **options: Any) -> None:
 def _resolver(moved: str) -> Callable[..., list[Any]]:
     def changed(*values: Any) -> list[Any]:
         asked = dict(zip(run_settings.FIELDS, values, strict=True))
-        if any(type(asked[name]) not in (int, float) for name in HELD):
+        try:
+            asked["S"] = _support(asked["S"])
+        except RheoError:
+            return [*(gr.skip() for _ in HELD), controls.check(*values)]
+        if any(type(asked[name]) not in (int, float) for name in HELD if name != "S"):
             return [*(gr.skip() for _ in HELD), controls.check(*values)]
         changes, said = resolve(moved, asked)
         notes = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)
@@ -44,16 +50,15 @@ def resolve(moved: str, asked: JsonObject) -> tuple[JsonObject, list[str]]:
     ({'m': 3}, ['m is now 3: K = 4 leaves slots for m from 0 to 3.'])
     """
     now, said = dict(asked), []
-    if now["S"] < now["K"]:
+    if now["S"] is not None and now["S"] < now["K"]:
         if moved == "S":
             now["K"] = int(now["S"])
             said.append(measures.K_LOWERED.format(**now))
         else:
-            step = run_settings.SLIDER_RANGES["S"][2]
-            now["S"] = step * math.ceil(now["K"] / step)
+            now["S"] = max(_LEAST_SUPPORT, 1 << (int(now["K"]) - 1).bit_length())
             said.append(measures.S_RAISED.format(**now))
-    if _probes(now) and now["m"] > now["K"] - 1:
-        now["m"] = max(int(now["K"]) - 1, 0)
+    if now["m"] > (most := largest_m(now["strategy"], int(now["K"]), 1)):
+        now["m"] = max(most, 0)
         said.append(measures.M_LOWERED.format(**now))
     if _probes(now) and now["m"] + _probes(now) > now["K"]:
         name = "m" if moved == "probes" and now["probes"] <= now["K"] else "probes"
@@ -66,15 +71,18 @@ def resolve(moved: str, asked: JsonObject) -> tuple[JsonObject, list[str]]:
 
 def _probes(now: JsonObject) -> int:
     """Return how many slots the strategy wants for probes."""
-    params = DecodeParams(strategy=now["strategy"], m=0, K=64, probes=max(1, int(now["probes"])))
-    return params.J
+    return strategy_fields(now["strategy"]).probe_slots(max(1, int(now["probes"])))
+
+
+def _support(value: Any) -> Number:
+    """Return a support as its control sends it, chosen or typed. Raises RheoError."""
+    row = RANGES["S"]
+    return row.parse(value) if isinstance(value, str) else row.read(value)
 
 
 def _update(name: str, moved: str, asked: JsonObject, changes: JsonObject) -> Any:
     """Return a slider's new value, and for m how far it goes now."""
     more = {"value": changes[name]} if name in changes else {}
     if name == "m" and moved != "m":
-        K, most = changes.get("K", asked["K"]), run_settings.SLIDER_RANGES["m"][1]
-        bound = most if _probes(asked) == 0 else min(most, int(K) - 1)
-        more["maximum"] = max(bound, 1)  # a slider needs two ends
+        more["maximum"] = max(run_settings.most_m({**asked, **changes}), 1)
     return gr.update(**more) if more else gr.skip()

@@ -15,7 +15,9 @@ from rheo.errors import RheoError
 from rheo.exact import scenarios
 from rheo.json_object import JsonObject
 from rheo.params import STRATEGIES, DecodeParams
-from visual.runtime.run_settings import SLIDER_RANGES
+from rheo.ranges import RANGES, Range
+from visual.pages.node_request import WORLD_SEEDS
+from visual.runtime import run_settings
 from visual.runtime.run_store import RECORDED
 from visual.server import limits
 from visual.server.settings import current
@@ -23,9 +25,8 @@ from visual.words import labels, links
 
 _LONGEST, _MOST = 16_000, 64  # characters and parts of a query that is looked at
 LINKED_PROMPT = 3_000  # characters of a prompt in a link
-SEEDS = 2**53 - 1  # what a browser can count to
 PLACES = 9_999  # rounds of a run, steps of a round
-_DIGITS, _DECIMAL = r"[0-9]{1,16}", r"[0-9]{1,6}(\.[0-9]{1,4})?"
+_DIGITS = r"[0-9]{1,16}"
 _NAME = r"[a-z0-9][a-z0-9._-]{0,39}"
 LIVE = "live"  # the trace of the run to come
 TABS = ("draw", "plan", "cheat", "dial", "honest")
@@ -36,14 +37,16 @@ Values = JsonObject  # of a link, by name; each of its field's type
 
 def _whole(text: str, low: float, high: float) -> int:
     if not re.fullmatch(_DIGITS, text) or not low <= int(text) <= high:
-        raise ValueError(links.WHY_WHOLE.format(low=int(low), high=int(high)))
+        values = Range("", low, high, low, "").values
+        raise ValueError(links.WHY_RANGE.format(values=values))
     return int(text)
 
 
-def _real(text: str, low: float, high: float) -> float:
-    if not re.fullmatch(_DECIMAL, text) or not low <= float(text) <= high:
-        raise ValueError(links.WHY_REAL.format(low=low, high=high))
-    return float(text)
+def _parsed(row: Range, text: str) -> float | str:
+    try:
+        return run_settings.control_value(row.name, row.parse(text))
+    except RheoError:
+        raise ValueError(links.WHY_RANGE.format(values=row.values)) from None
 
 
 def _one_of(text: str, names: Iterable[str]) -> str:
@@ -68,15 +71,14 @@ def _choice(names: Iterable[str]) -> BeforeValidator:
     return BeforeValidator(lambda text: _one_of(text, names))
 
 
-def _slider(name: str) -> BeforeValidator:
-    """Take a number that the control of this name can stand at, on this server."""
-    read = _real if name == "T" else _whole
+def _allowed(name: str) -> BeforeValidator:
+    """Take a value that a run's field can have on this server."""
+    return BeforeValidator(lambda text: _parsed(limits.allowed(name), text))
 
-    def check(text: str) -> float:
-        low, high, _ = SLIDER_RANGES[name]
-        return read(text, low, min(high, limits.highest(name)))
 
-    return BeforeValidator(check)
+def _table(name: str) -> BeforeValidator:
+    """Take a value of the table, whatever this server allows of a run."""
+    return BeforeValidator(lambda text: _parsed(RANGES[name], text))
 
 
 _Flag = Annotated[bool, BeforeValidator(lambda text: bool(_whole(text, 0, 1)))]
@@ -88,15 +90,17 @@ class LinkedSettings(BaseModel):
     pair: Annotated[str, BeforeValidator(lambda text: _one_of(text, current().pairs))] = ""
     prompt: str = ""
     strategy: Annotated[str, _choice(STRATEGIES)] = ""
-    m: Annotated[int, _slider("m")] = 0
-    K: Annotated[int, _slider("K")] = 0
-    R: Annotated[int, _slider("R")] = 0
-    depth: Annotated[int, _slider("depth")] = 0
-    T: Annotated[float, _slider("T")] = 0.0
-    S: Annotated[int, _slider("S")] = 0
-    seed: Annotated[int, _between(0, SEEDS)] = 0
-    probes: Annotated[int, _slider("probes")] = 0
-    max_new_tokens: Annotated[int, _slider("max_new_tokens")] = 0
+    m: Annotated[int, _allowed("m")] = 0
+    K: Annotated[int, _allowed("K")] = 0
+    R: Annotated[int, _allowed("R")] = 0
+    depth: Annotated[int, _allowed("depth")] = 0
+    T: Annotated[float, _allowed("T")] = 0.0
+    S: Annotated[int | str, _allowed("S")] = 0
+    seed: Annotated[int, _allowed("seed")] = 0
+    probes: Annotated[int, _allowed("probes")] = 0
+    top_p: Annotated[float, _allowed("top_p")] = 0.0
+    top_k: Annotated[int, _allowed("top_k")] = 0
+    max_new_tokens: Annotated[int, _allowed("max_new_tokens")] = 0
 
 
 class PlaygroundLink(LinkedSettings):
@@ -115,10 +119,10 @@ class DilemmaLink(BaseModel):
     scenario: Annotated[str, _choice(scenarios.names("node"))] = ""
     tab: Annotated[str, _choice(TABS)] = ""
     rule: Annotated[str, _choice(_RULES)] = ""
-    m: Annotated[int, _between(0, 63)] = 0
-    K: Annotated[int, _between(1, 64)] = 0
-    T: Annotated[float, BeforeValidator(lambda text: _real(text, 0.0, 2.0))] = 0.0
-    seed: Annotated[int, _between(0, 1_000_000)] = 0
+    m: Annotated[int, _table("m")] = 0
+    K: Annotated[int, _table("K")] = 0
+    T: Annotated[float, _table("T")] = 0.0
+    seed: Annotated[int, _between(0, WORLD_SEEDS)] = 0
     present: _Flag = False
 
 
@@ -135,9 +139,7 @@ class _Page(BaseModel):
 def defaults() -> Values:
     """Return what each control stands at when no link says otherwise."""
     usual = DecodeParams().as_dict() | {"prompt": labels.EXAMPLES[0][1], "pair": current().pair}
-    return {
-        n: min(usual[n], limits.highest(n)) if n in SLIDER_RANGES else usual[n] for n in SETTINGS
-    }
+    return {n: limits.allowed(n).default if n in RANGES else usual[n] for n in SETTINGS}
 
 
 def parse(query: str) -> tuple[Values, list[str]]:
@@ -150,7 +152,7 @@ def parse(query: str) -> tuple[Values, list[str]]:
     {'page': 'playground', 'm': 2, 'T': 0.7, 'trace': 'live'}
     >>> parse("R=1e9")
     ({'page': 'playground', 'trace': 'recorded'}, \
-['R = 1e9 in the link was ignored: it must be a whole number from 4 to 128.'])
+['R = 1e9 in the link was ignored: it must be a whole number from 1 to 128.'])
     """
     said: list[str] = []
     parts = _parts(query, said)
@@ -257,7 +259,7 @@ def format(values: Mapping[str, Any]) -> str:
 def _text(value: object) -> str:
     if isinstance(value, bool):
         return str(int(value))
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return str(value).removesuffix(".0")  # as a browser writes it
 
 
 def common() -> Values:

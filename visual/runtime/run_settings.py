@@ -1,20 +1,16 @@
-"""The settings of a run as its page sends them: their order, their ranges, and their check."""
+"""The settings of a run as its page sends them: their order, their values, and their check.
 
+What each can be is `visual.server.limits`' row of the one table.
+"""
+
+from collections.abc import Mapping
 from typing import Any
 
-from rheo.params import DecodeParams
+from rheo.params import DecodeParams, largest_m
+from rheo.ranges import FULL, RANGES, Number
+from visual.server import limits
 
-SLIDER_RANGES = {  # of the sliders: lowest, highest, step
-    "m": (0, 9, 1),
-    "T": (0.0, 2.0, 0.05),
-    "R": (4, 128, 1),
-    "depth": (1, 12, 1),
-    "K": (1, 32, 1),
-    "S": (16, 1024, 16),
-    "probes": (1, 4, 1),
-    "max_new_tokens": (8, 256, 8),
-}
-FRONT, BACK = ("m", "T", "R", "depth"), ("K", "S", "probes", "max_new_tokens")
+FRONT, BACK = ("m", "T", "R", "depth"), ("K", "S", "probes", "top_p", "top_k", "max_new_tokens")
 FIELDS = ("strategy", *FRONT, *BACK, "seed")  # the inputs of a run, after prompt and pair
 
 
@@ -24,4 +20,23 @@ def params(values: tuple[Any, ...]) -> DecodeParams:
     Raises:
         RheoError: values that cannot be, or cannot go together.
     """
-    return DecodeParams(**dict(zip(FIELDS, values, strict=True)))
+    asked = dict(zip(FIELDS, values, strict=True))
+    typed = {name: asked[name] for name, row in RANGES.items() if row.full}
+    read = {n: RANGES[n].parse(v) for n, v in typed.items() if isinstance(v, str)}
+    return DecodeParams(**{**asked, **read})
+
+
+def control_value(name: str, value: Number) -> float | str:
+    """Return a parameter as its control holds it: "full" where it is None."""
+    return FULL if value is None else value
+
+
+def most_m(values: Mapping[str, Any]) -> int:
+    """Return how far m goes beside the strategy, K and probes of `values`; missing ones as usual.
+
+    >>> most_m({"K": 4}), most_m({"strategy": "topk", "K": 4})
+    (3, 31)
+    """
+    usual = DecodeParams()
+    strategy, K = values.get("strategy", usual.strategy), values.get("K", usual.K)
+    return int(min(largest_m(strategy, int(K), 1), limits.allowed("m").most))

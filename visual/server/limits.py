@@ -1,14 +1,44 @@
 """The limits of what one visitor may ask of this server, checked on every way in.
 
-The page's sliders end at them; whoever calls the server directly gets a sentence.
+They are the one table of ranges (`rheo.ranges`), its rows narrowed by the server's settings: the
+page's controls end at them, a link is read by them, and whoever calls the server directly gets a
+sentence.
 """
+
+from dataclasses import replace
 
 from rheo.errors import RheoError
 from rheo.params import DecodeParams
+from rheo.ranges import FULL, RANGES, Range
 from visual.server.settings import Settings, current
 from visual.words import refusals
 
-_FIELDS = {"max_new_tokens": "new_tokens", "R": "R", "depth": "depth"}  # of a run -> of Settings
+_BROWSER = 2**53 - 1  # what a browser can count to
+_SETTINGS = {  # of a run -> of Settings
+    "K": "K",
+    "R": "R",
+    "depth": "depth",
+    "S": "S",
+    "probes": "probes",
+    "max_new_tokens": "new_tokens",
+}
+
+
+def allowed(name: str, settings: Settings | None = None) -> Range:
+    """Return the row of a run's field as this server narrows it.
+
+    >>> allowed("R").most, allowed("m").most, allowed("K").most
+    (128, 31, 32)
+    """
+    settings, row = settings or current(), RANGES[name]
+    most: float | None = min(row.most, _BROWSER)
+    if name == "m":  # at most K - 1
+        most = min(row.most, settings.K - 1)
+    elif name in _SETTINGS:
+        most = getattr(settings, _SETTINGS[name])
+    full = row.full and most is None
+    most = row.most if most is None else most
+    return replace(row, most=most, full=full, default=min(row.default, most))
 
 
 def check(pair: object, params: DecodeParams, settings: Settings | None = None) -> None:
@@ -25,15 +55,12 @@ def check(pair: object, params: DecodeParams, settings: Settings | None = None) 
     settings = settings or current()
     if not isinstance(pair, str) or pair not in settings.pairs:
         raise RheoError(refusals.NO_SUCH_PAIR.format(names=", ".join(settings.pairs)))
-    for name in _FIELDS:
-        value, limit = getattr(params, name), highest(name, settings)
-        if value > limit:
-            raise RheoError(refusals.OVER_LIMIT.format(name=name, value=value, limit=limit))
-
-
-def highest(name: str, settings: Settings | None = None) -> float:
-    """Return the largest value of a run's field here; infinite where the server sets no limit."""
-    return getattr(settings or current(), _FIELDS[name]) if name in _FIELDS else float("inf")
+    for name in RANGES:
+        value, row = getattr(params, name), allowed(name, settings)
+        if not row.holds(value):
+            said = FULL if value is None else f"{value:,}"
+            limit = f"{row.most:,}"
+            raise RheoError(refusals.OVER_LIMIT.format(name=name, value=said, limit=limit))
 
 
 def check_prompt(tokens: int, settings: Settings | None = None) -> None:

@@ -24,10 +24,12 @@ from pydantic import (
 
 from rheo.errors import RheoError
 from rheo.models.hub.catalogue import DEFAULT, PAIRS
+from rheo.ranges import FULL, RANGES
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 SPACE_FRAMES = "https://huggingface.co https://*.hf.space"
-_DEFAULT_FRAMES = SPACE_FRAMES if os.environ.get("SPACE_ID") else "none"
+_ON_SPACE = bool(os.environ.get("SPACE_ID"))
+_DEFAULT_FRAMES = SPACE_FRAMES if _ON_SPACE else "none"
 _ORIGIN = r"https?://[\w.*:-]+"
 _LONGEST = 200  # characters of a value
 
@@ -39,6 +41,20 @@ def _whole(low: int, high: int) -> BeforeValidator:
         if re.fullmatch(r"[0-9]{1,9}", str(value)) and low <= int(str(value)) <= high:
             return int(str(value))
         raise ValueError(f"a whole number from {low} to {high}")
+
+    return BeforeValidator(check)
+
+
+def _limit(name: str) -> BeforeValidator:
+    """Take what a field of a run can be at most: a value of its range; None is "full"."""
+
+    def check(value: object) -> object:
+        row = RANGES[name]
+        if value is None or (row.full and value == FULL):
+            return None
+        if re.fullmatch(r"[0-9]{1,9}", str(value)) and row.holds(number := int(str(value))):
+            return number
+        raise ValueError(row.values)
 
     return BeforeValidator(check)
 
@@ -110,11 +126,21 @@ class Settings(BaseModel):
     prompt_tokens: Annotated[int, _whole(1, 65536)] = _set(
         1024, "RHEO_MAX_PROMPT_TOKENS", "1024", "longest prompt in tokens"
     )
-    new_tokens: Annotated[int, _whole(1, 65536)] = _set(
+    new_tokens: Annotated[int, _limit("max_new_tokens")] = _set(
         256, "RHEO_MAX_NEW_TOKENS", "256", "most new tokens of a run"
     )
-    R: Annotated[int, _whole(4, 512)] = _set(128, "RHEO_MAX_R", "128", "largest tree")
-    depth: Annotated[int, _whole(1, 32)] = _set(12, "RHEO_MAX_DEPTH", "12", "deepest tree")
+    R: Annotated[int, _limit("R")] = _set(128, "RHEO_MAX_R", "128", "largest tree")
+    depth: Annotated[int, _limit("depth")] = _set(12, "RHEO_MAX_DEPTH", "12", "deepest tree")
+    K: Annotated[int, _limit("K")] = _set(32, "RHEO_MAX_K", "32", "most child slots of a node")
+    S: Annotated[int | None, _limit("S")] = _set(
+        1024 if _ON_SPACE else None,
+        "RHEO_MAX_S",
+        "full; on a Space: 1024",
+        "largest support; `full` allows the draft's whole vocabulary",
+    )
+    probes: Annotated[int, _limit("probes")] = _set(
+        4, "RHEO_MAX_PROBES", "4", "most probe slots of a node"
+    )
     queue: Annotated[int, _whole(1, 64)] = _set(
         16, "RHEO_QUEUE", "16", "visitors that may wait for the model; others are refused"
     )
@@ -177,7 +203,7 @@ def read(environ: Mapping[str, str], **arguments: str | None) -> Settings:
     >>> read({"RHEO_MAX_R": "many"})
     Traceback (most recent call last):
         ...
-    rheo.errors.RheoError: RHEO_MAX_R must be a whole number from 4 to 512, not 'many'.
+    rheo.errors.RheoError: RHEO_MAX_R must be a whole number from 1 to 512, not 'many'.
     """
     values: dict[str, Any] = {}
     names: dict[str, str] = {}  # of each field, as its value was given

@@ -17,16 +17,18 @@ RUN = "Run"
 STOP = "Stop"
 MORE = "More settings"
 RAIL = "Prompt and settings"
-SLIDERS = {
-    "m": ("m · deterministic", "Deterministic tokens kept per node: the rheostat."),
-    "R": ("R · tree size", "Draft nodes kept after pruning, the root not counted."),
-    "depth": ("depth · levels", "Levels of draft nodes."),
-    "T": ("T · temperature", "Temperature of the target and of the probe; 0 is greedy."),
-    "K": ("K · slots", "Child slots per expanded node, and the beam."),
-    "S": ("S · support", "Draft logits kept before the softmax; the target is never cut."),
-    "seed": ("Seed", "The same seed gives the same text, uniforms and verdicts."),
-    "probes": ("probes", "Probe slots per node, for the strategy with several probes."),
-    "max_new_tokens": ("Max new tokens", "Tokens after the prompt."),
+SETTING_NAMES = {  # what each one is: `rheo.ranges`
+    "m": "m · deterministic",
+    "R": "R · tree size",
+    "depth": "depth · levels",
+    "T": "T · temperature",
+    "K": "K · slots",
+    "S": "S · support",
+    "probes": "probes",
+    "top_p": "top-p",
+    "top_k": "top-k",
+    "max_new_tokens": "Max new tokens",
+    "seed": "Seed",
 }
 STRATEGY_NAMES = {
     "rheo": "RheoSampling",

@@ -21,8 +21,7 @@ LINK_WORDS = {
 }
 
 IGNORED = "{name} = {value} in the link was ignored: {why}."
-WHY_WHOLE = "it must be a whole number from {low:,} to {high:,}"
-WHY_REAL = "it must be a number from {low:g} to {high:g}"
+WHY_RANGE = "it must be {values}"
 WHY_CHOICE = "it must be one of {names}"
 WHY_NAME = "there is no such run"
 WHY_SCENARIO = "there is no such situation"

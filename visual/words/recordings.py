@@ -47,7 +47,6 @@ PAGE_ABOUT = (
     "{strategy} · {pair} · m = {m}, K = {K}, R = {R}, depth = {depth}, T = {T:g}, S = {S}, "
     "seed {seed}"
 )
-FULL = "full"
 ABSENT = (
     "The figures of this node are not in this file, which keeps those of the walk and of what "
     "stands nearest to it."

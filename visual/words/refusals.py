@@ -9,7 +9,7 @@ OUT_OF_MEMORY = (
     "The model ran out of memory and this run was ended: choose a smaller R, a smaller depth, "
     "fewer new tokens or a shorter prompt; the rounds shown still work."
 )
-OVER_LIMIT = "{name} = {value:,} is more than this server allows: choose at most {limit:,}."
+OVER_LIMIT = "{name} = {value} is more than this server allows: choose at most {limit}."
 LONG_PROMPT = "The prompt has {length:,} tokens and this server takes {limit:,}: shorten it."
 NO_TEXT = "The prompt is not valid Unicode text: type it again."
 NO_SUCH_PAIR = "This server offers no such pair: choose one of {names}."

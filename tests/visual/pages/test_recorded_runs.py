@@ -53,7 +53,9 @@ def test_an_own_trace_is_kept_and_its_settings_go_to_the_controls(run):
         assert visitor.runs[message["key"]] == run
     assert (visitor.epoch, visitor.wanted, visitor.doing) == (5, 5, "nothing")
     assert message["n"][0] == 5  # newer than anything the run before may still say
-    got = dict(zip(("prompt", *FIELDS), controls, strict=True))
+    updates = dict(zip(("prompt", *FIELDS), controls, strict=True))
+    assert updates["m"]["maximum"] == 2  # K - 1
+    got = {name: update.get("value") for name, update in updates.items()}
     assert got["prompt"] == run.prompt and got["strategy"] == "rheo"
     assert {name: got[name] for name in ("m", "K", "T", "S", "seed")} == {
         "m": 1, "K": 3, "T": 1.0, "S": 32, "seed": 7,
@@ -62,11 +64,13 @@ def test_an_own_trace_is_kept_and_its_settings_go_to_the_controls(run):
 
 def test_settings_that_have_no_place_on_the_controls_are_left_alone(run):
     odd = replace(run, params={**run.params, "S": None, "max_new_tokens": 60000, "seed": 2**60})
-    got = dict(zip(("prompt", *FIELDS), recorded_runs.settings(odd), strict=True))
-    assert [got[name] for name in ("S", "max_new_tokens", "seed")] == [SKIPPED] * 3
-    assert got["m"] == 1
+    got = recorded_runs.settings(odd)
+    assert not {"max_new_tokens", "seed"} & set(got)
+    assert got["m"] == 1 and got["S"] == "full"
     for params in ({"m": "<b>"}, {"T": [1]}, {"strategy": {"a": 1}}, {}):
-        assert recorded_runs.settings(replace(run, params=params))[1:] == [SKIPPED] * len(FIELDS)
+        assert recorded_runs.settings(replace(run, params=params)) == {"prompt": run.prompt}
+    updates = dict(zip(FIELDS, answer(PlaygroundVisitor(), data=sent(odd))[1][1:], strict=True))
+    assert updates["seed"] == updates["max_new_tokens"] == SKIPPED != updates["S"]
 
 
 def test_only_so_many_runs_of_a_visitor_are_kept(run):

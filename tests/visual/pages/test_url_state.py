@@ -9,20 +9,23 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rheo.params import STRATEGIES, DecodeParams
+from rheo.ranges import RANGES
 from visual.pages import deep_link, url_state
 from visual.runtime import run_store
-from visual.runtime.run_settings import SLIDER_RANGES
+from visual.server import limits
 from visual.words import links
 
+ROWS = {name: limits.allowed(name) for name in RANGES}
 NUMBERS = {
-    name: st.integers(int(low), int(high))
-    for name, (low, high, _) in SLIDER_RANGES.items()
-    if name != "T"
+    name: st.integers(int(row.least), int(row.most))
+    for name, row in ROWS.items()
+    if not row.is_real
 }
 VALUES = {
     **NUMBERS,
-    "T": st.integers(0, 200).map(lambda x: x / 100),
-    "seed": st.integers(0, url_state.SEEDS),
+    "S": NUMBERS["S"] | st.just("full"),
+    "T": st.floats(0, 2).map(lambda x: round(x, 9)),
+    "top_p": st.floats(0.01, 1),
     "strategy": st.sampled_from(STRATEGIES),
     "prompt": st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200),
     "trace": st.sampled_from(["live", "recorded", "code-t0"]),
@@ -32,7 +35,7 @@ VALUES = {
     "present": st.just(True),
     "lock": st.lists(st.sampled_from(url_state.LOCKABLE), min_size=1, unique=True).map(tuple),
 }
-NUMERIC = (*SLIDER_RANGES, "seed", "strategy")
+NUMERIC = (*RANGES, "strategy")
 
 
 def together(values) -> bool:

@@ -90,7 +90,9 @@ def test_a_run_that_fails_leaves_the_queue():
 # Limits
 
 
-@pytest.mark.parametrize("field", [{"R": 129}, {"depth": 13}, {"max_new_tokens": 257}])
+@pytest.mark.parametrize(
+    "field", [{"R": 129}, {"depth": 13}, {"max_new_tokens": 257}, {"K": 33}, {"probes": 5}]
+)
 def test_a_run_beyond_the_limits_is_one_sentence(field):
     with pytest.raises(RheoError, match="more than this server allows"):
         limits.check("smollm2-135m", DecodeParams(**field), settings.read({}))

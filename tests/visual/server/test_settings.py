@@ -19,7 +19,7 @@ def test_the_defaults_are_those_of_the_table():
     made = settings.read({})
     shown = {f.json_schema_extra["variable"]: f.json_schema_extra["shown"] for f in FIELDS.values()}
     typed = {k: v for k, v in shown.items() if v.isdigit() or v in ("auto", "all", made.pair)}
-    assert len(typed) == 13 and settings.read(typed) == made
+    assert len(typed) == 15 and settings.read(typed) == made
     with pytest.raises(ValidationError):
         made.R = 3
 
@@ -44,8 +44,11 @@ NONSENSE = {
     "RHEO_HOME": (__file__, "~nobody-of-that-name"),
     "RHEO_MAX_PROMPT_TOKENS": ("0", "-1", "1e3", "nan"),
     "RHEO_MAX_NEW_TOKENS": ("0", "many", "9" * 30),
-    "RHEO_MAX_R": ("3", "513", "١٢"),
+    "RHEO_MAX_R": ("0", "513", "١٢"),
     "RHEO_MAX_DEPTH": ("0", "33", "true"),
+    "RHEO_MAX_K": ("0", "65", "full"),
+    "RHEO_MAX_S": ("0", "1048577", "all"),
+    "RHEO_MAX_PROBES": ("0", "64", "-1"),
     "RHEO_QUEUE": ("0", "65"),
     "RHEO_SECONDS": ("inf", "0"),
     "RHEO_HOST": ("a host", "http://x"),
