@@ -19,9 +19,10 @@ def summary(engine: Engine, decoding: Decoding, seconds: float) -> dict[str, obj
 
     `ms` are sums over the rounds, without the prefill. `coverage` is the mean, over all nodes that
     were expanded and kept, of the draft's mass on the support. tau, expected_accepted and coverage
-    are None where there was no round or no tree.
+    are None where there was no round or no tree. `head` says what an EAGLE-3 head was found to read
+    of the target, and how well each reading that was tried fits it.
     """
-    rounds = decoding.rounds
+    rounds, check = decoding.rounds, engine.loaded.check
     emitted = [decoding.first] if decoding.first else []
     emitted += [e for r in rounds for e in r.emitted]
     ms = {part: math.fsum(getattr(r.ms, part) for r in rounds) for part in PARTS}
@@ -41,6 +42,7 @@ def summary(engine: Engine, decoding: Decoding, seconds: float) -> dict[str, obj
         "prefill_ms": decoding.prefill_ms,
         "ms": ms | {"total": math.fsum(ms.values())},
         "pair": engine.pair.name,
+        "head": check.as_dict() if check else None,
         "lossless": decoding.params.fields.lossless,
         "params": decoding.params.as_dict(),
         "device": str(engine.target.device),

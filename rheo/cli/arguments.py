@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from rheo.cli.training import add_corpus, add_train
-from rheo.cli.types import in_range, positive, swept
+from rheo.cli.types import head_layers, in_range, positive, swept
 from rheo.models.hub.catalogue import DEFAULT, PAIRS
 from rheo.params import STRATEGIES, DecodeParams
 from rheo.ranges import RANGES
@@ -202,6 +202,14 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
     add("--pair", default=DEFAULT, metavar="NAME", help=names)
     add("--target", metavar="ID", help="a Hub id or a folder, instead of a named pair")
     add("--draft", metavar="ID", help="the draft of --target: an EAGLE-3 head or a smaller LM")
+    add(
+        "--head-layers",
+        type=head_layers,
+        metavar="WHICH",
+        help="what an EAGLE-3 head reads of the target: `inputs` or `outputs` of the layers that "
+        "its config names, or three indices of hidden states, such as 2,15,27 (default: both, and "
+        "what EAGLE reads, are tried on a short text, and the best is kept)",
+    )
     add("--device", metavar="NAME", help="such as cpu or cuda:0 (default: a GPU if there is one)")
     add("--raw", action="store_true", help="the prompt as it is, without the chat template")
 

@@ -153,8 +153,10 @@ def _measure(
     else:
         sampled = throughput.bench(engine, prompts, params, strategies, args.raw)
         result, text = dict(sampled), tables.sampled(sampled)
+    check = engine.loaded.check
     about: dict[str, object] = {
         "pair": engine.pair.name,
+        "head": check.as_dict() if check else None,
         "device": str(engine.target.device),
         "dtype": str(engine.target.dtype).removeprefix("torch."),
         "params": params.as_dict(),
@@ -173,7 +175,8 @@ def _engine(args: argparse.Namespace) -> "Engine":
     if (args.target is None) != (args.draft is None):
         raise RheoError("--target and --draft belong together: name both, or a --pair.")
     chosen = custom(args.target, args.draft) if args.target else args.pair
-    engine = Engine(load_pair(chosen, console_progress(), device=usable(args.device)))
+    device, layers = usable(args.device), args.head_layers
+    engine = Engine(load_pair(chosen, console_progress(), device=device, head_layers=layers))
     if engine.warning:
         print(engine.warning, file=sys.stderr)
     return engine

@@ -54,6 +54,20 @@ def swept(text: str) -> tuple[str, list[float | str]]:
     return name, [in_range(name)(value) for value in values.split(",")]
 
 
+def head_layers(text: str) -> str | tuple[int, int, int]:
+    """Read a convention, or three indices of hidden states.
+
+    >>> head_layers("inputs"), head_layers("2,15,27")
+    ('inputs', (2, 15, 27))
+    """
+    if text in ("inputs", "outputs"):
+        return text
+    ids = [_parsed(int, part, "inputs, outputs or three numbers") for part in text.split(",")]
+    if len(ids) != 3:
+        raise argparse.ArgumentTypeError(f"{text!r} is not inputs, outputs or three numbers")
+    return ids[0], ids[1], ids[2]
+
+
 def _parsed(kind: Callable[[str], _Number], text: str, name: str) -> _Number:
     """Read `text` as a number; the error calls it `name`."""
     try:

@@ -8,23 +8,6 @@ from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 from rheo.errors import RheoError, reason
 from rheo.models.draft.config import HeadConfig
 
-UNFIT = 0.05  # top-1 agreement below it: wrong features give about 1 %, a poor head 20 %
-
-
-def warn_if_unfit(agreement: float) -> str | None:
-    """Return one sentence when a head agrees with its target so rarely that it must be mismatched.
-
-    >>> warn_if_unfit(0.4) is None
-    True
-    """
-    if agreement >= UNFIT:
-        return None
-    return (
-        f"The draft head agrees with the target on {agreement:.1%} of the tokens, so it probably "
-        "reads the wrong layers, was trained for another target or needs another rope_theta; the "
-        "output stays exact, but drafting will not speed it up."
-    )
-
 
 def fuse(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """Return the checkpoint's tensors as the head multiplies them.

@@ -4,7 +4,7 @@ Configs are hints: shapes come from the tensors. A setting that would change wha
 and that we do not implement is refused by name, because ignoring it only shows as a low acceptance.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from pydantic import (
@@ -19,6 +19,7 @@ from torch import Tensor
 
 from rheo.errors import RheoError
 from rheo.json_object import JsonObject
+from rheo.models.draft.layer_ids import AskedLayers, Counted, LayerChoice, Layers, layer_choices
 
 SWITCHES = {"norm_before_residual", "norm_before_fc", "fc_norm", "norm_output", "attention_bias"}
 _HARMLESS = {  # on without a bearing on what the head computes
@@ -154,8 +155,9 @@ class HeadSettings(_Part):
 class HeadConfig:
     """One head's settings, the same for every layout.
 
-    `rope` holds transformers' `rope_parameters` (rope_type, rope_theta, ...); `aux_layers` are
-    indices into transformers' `hidden_states`, None where the layout leaves them to convention.
+    `rope` holds transformers' `rope_parameters` (rope_type, rope_theta, ...); `layer_ids` are as
+    the file has them, None where it has none; `counted` is what they are taken for, and `fixed`
+    says that a person asked for that.
     """
 
     layout: str
@@ -168,23 +170,37 @@ class HeadConfig:
     eps: float
     rope: JsonObject
     max_positions: int
-    aux_layers: tuple[int, int, int] | None
+    layer_ids: Layers | None
+    counted: Counted
     switches: frozenset[str]
+    fixed: bool = False
 
-    def feature_layers(self, target_layers: int) -> tuple[int, int, int]:
-        """Return the three hidden states that a target of `target_layers` layers must hand over.
+    def layer_choices(self, target_layers: int) -> list[LayerChoice]:
+        """Return which hidden states it may read of a target, what its file says first.
 
         Raises:
-            RheoError: the ids are not ascending or lie outside the target.
+            RheoError: its layers do not fit that target.
         """
-        n = target_layers
-        low, mid, high = ids = self.aux_layers or (2, n // 2, n - 3)
-        if not 0 <= low < mid < high <= n:
+        return layer_choices(self.layer_ids, self.counted, target_layers, self.fixed)
+
+    def feature_layers(self, target_layers: int) -> Layers:
+        """Return the three hidden states that it reads by what its file says. Raises as above."""
+        return self.layer_choices(target_layers)[0].layers
+
+    def reading(self, asked: AskedLayers) -> "HeadConfig":
+        """Return the same head reading what a person asked for.
+
+        Raises:
+            RheoError: a convention was asked for and the file has no ids that it could be of.
+        """
+        if not isinstance(asked, str):
+            return replace(self, layer_ids=asked, counted="inputs", fixed=True)
+        if self.layer_ids is None:
             raise RheoError(
-                f"The head reads the hidden states {list(ids)}, which do not ascend in a target "
-                f"of {n} layers; use the target that the head was trained for."
+                f"The head's config names no layers that could be {asked}: ask for three hidden "
+                "states by their indices, such as 2,16,29."
             )
-        return low, mid, high
+        return replace(self, counted=asked, fixed=True)
 
 
 def head_config(settings: HeadSettings, tensors: dict[str, Tensor]) -> HeadConfig:
@@ -195,6 +211,7 @@ def head_config(settings: HeadSettings, tensors: dict[str, Tensor]) -> HeadConfi
     """
     layer = settings.layer
     heads, kv_heads, head_dim = _heads(tensors, layer)
+    layer_ids, counted = _layer_ids(settings)
     return HeadConfig(
         layout=settings.layout,
         hidden=tensors["fc"].shape[0],
@@ -206,36 +223,31 @@ def head_config(settings: HeadSettings, tensors: dict[str, Tensor]) -> HeadConfi
         eps=layer.rms_norm_eps,
         rope=_rope(layer),
         max_positions=layer.max_position_embeddings,
-        aux_layers=_aux_layers(settings),
+        layer_ids=layer_ids,
+        counted=counted,
         switches=settings.switches,
     )
 
 
-def _aux_layers(settings: HeadSettings) -> tuple[int, int, int] | None:
-    """Return layer ids as indices into `hidden_states`, by the layout's convention, never by value.
+def _layer_ids(settings: HeadSettings) -> tuple[Layers | None, Counted]:
+    """Return the ids of a config and what their place says that they are; see `layer_ids`.
 
     >>> ids = {"eagle_aux_hidden_state_layer_ids": [1, 13, 24]}
-    >>> _aux_layers(HeadSettings.read({"eagle_config": ids}))
-    (2, 14, 25)
-    >>> _aux_layers(HeadSettings.read({"speculators_model_type": "eagle3", **ids}))
-    (1, 13, 24)
+    >>> _layer_ids(HeadSettings.read({"eagle_config": ids}))
+    ((1, 13, 24), 'outputs')
+    >>> _layer_ids(HeadSettings.read({"speculators_model_type": "eagle3", **ids}))
+    ((1, 13, 24), 'inputs')
     """
-    speculators = settings.layout == "speculators"
     top, eagle = settings.eagle_aux_hidden_state_layer_ids, settings.eagle_config
-    if not speculators and top is not None:
-        raise RheoError(
-            f"The head's config has {_AUX} at its top level but is not a speculators config, so "
-            "whether the ids mean inputs or outputs of layers is unknown; move them into "
-            "eagle_config if they mean outputs."
-        )
     nested = eagle.eagle_aux_hidden_state_layer_ids if eagle else None
-    ids = top if speculators else nested
+    inside = nested is not None and (top is None or settings.layout != "speculators")
+    counted: Counted = "outputs" if inside else "inputs"
+    ids = nested if inside else top
     if ids is None:
-        return None
+        return None, counted
     if len(ids) != 3:
         raise RheoError(f"The head's config names {len(ids)} layers in {_AUX} instead of three.")
-    shift = 0 if speculators else 1  # the output of layer i is hidden_states[i + 1]
-    return ids[0] + shift, ids[1] + shift, ids[2] + shift
+    return (ids[0], ids[1], ids[2]), counted
 
 
 def _rope(layer: _Layer) -> JsonObject:

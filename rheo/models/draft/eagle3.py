@@ -10,6 +10,7 @@ instead. Source: EAGLE-3, arXiv 2503.01840, and its public checkpoints (see `che
     logits = lm_head(norm(out))
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 from rheo.errors import RheoError
 from rheo.models.draft.adapt import choose_embeddings, fit_vocabulary, fuse, rotary, rotate
 from rheo.models.draft.checkpoints import Checkpoint, read
+from rheo.models.draft.layer_ids import AskedLayers
 from rheo.models.draft.protocol import descend
 from rheo.models.target.cuda_graphs import Graphs
 from rheo.models.target.kv_cache import BUCKET
@@ -91,10 +93,16 @@ class Eagle3(nn.Module):
         device: torch.device | str = "cpu",
         dtype: torch.dtype = torch.float32,
         rope_theta: float | None = None,
+        layers: AskedLayers | None = None,
     ) -> "Eagle3":
-        """Read a checkpoint folder of any of the three layouts; arguments and errors as above."""
-        name = f"EAGLE-3 {Path(folder).name}"
-        return cls(read(folder), target_embeddings, target_layers, device, dtype, rope_theta, name)
+        """Read a checkpoint folder of any of the three layouts; arguments and errors as above.
+
+        `layers` are to be read of the target, whatever the file says.
+        """
+        found, name = read(folder), f"EAGLE-3 {Path(folder).name}"
+        if layers is not None:
+            found = replace(found, config=found.config.reading(layers))
+        return cls(found, target_embeddings, target_layers, device, dtype, rope_theta, name)
 
     @torch.inference_mode()
     def reset(self, capacity: int, scratch: int) -> None:
@@ -192,23 +200,6 @@ class Eagle3(nn.Module):
     def teacher_forced(self, tokens: Tensor, features: Tensor) -> Tensor:
         """Return logits (n - 1, Vd) float32: row t is what follows token t + 1; see `slots`."""
         return self._logits(self._norm(self.slots(tokens, features), "norm"))
-
-    @torch.inference_mode()
-    def agreement(self, tokens: Tensor, features: Tensor, target_logits: Tensor) -> float:
-        """Return how often the head's most probable next token is the target's, on a text.
-
-        Args:
-            tokens: (n,) int64, n >= 2.
-            features: (n - 1, 3dt) of all tokens but the last.
-            target_logits: (n, V), row t of what follows token t.
-
-        Returns:
-            A share in [0, 1]; it bounds nothing but tells a working head from a broken one.
-        """
-        drafted = self.teacher_forced(tokens, features).argmax(-1)  # (n - 1,) draft ids
-        if self.target_ids is not None:
-            drafted = self.target_ids[drafted]
-        return (drafted == target_logits[1:].argmax(-1)).float().mean().item()
 
     def _check_features(self, tokens: Tensor, features: Tensor | None) -> Tensor:
         """Return the features (f, 3dt) of the f slots that `extend` adds."""

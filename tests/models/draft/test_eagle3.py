@@ -9,8 +9,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from rheo.errors import RheoError
-from rheo.models.draft.adapt import warn_if_unfit
 from rheo.models.draft.eagle3 import Eagle3
+from rheo.models.draft.self_check import UNFIT, compare
 from tests.models.draft.heads import (
     DT,
     LAYERS,
@@ -207,7 +207,7 @@ def test_nothing_waits_for_the_device(tmp_path):
     level = torch.empty(5, dtype=torch.int64, device="meta")
     assert head.level(level, level).shape == (5, VD)
     with pytest.raises(RuntimeError):  # the control: a meta tensor has no value to wait for
-        head.agreement(tokens, features, torch.empty(10, V, device="meta"))
+        compare(head, tokens, features, torch.empty(10, V, device="meta"))
 
 
 def test_agreement_counts_the_next_token(tmp_path):
@@ -216,10 +216,8 @@ def test_agreement_counts_the_next_token(tmp_path):
     drafted = head.target_ids[head.teacher_forced(text.tokens, text.features).argmax(-1)]
     logits = torch.zeros(31, V)
     logits[torch.arange(1, 31), drafted] = 1.0
-    assert head.agreement(text.tokens, text.features, logits) == 1.0
-    assert head.agreement(text.tokens, text.features, logits.roll(1, 0)) < 0.6
-    assert warn_if_unfit(1.0) is None
-    assert "layers" in warn_if_unfit(0.0121)
+    assert compare(head, text.tokens, text.features, logits)[0] == 1.0
+    assert compare(head, text.tokens, text.features, logits.roll(1, 0))[0] < 0.6
 
 
 @pytest.fixture(scope="module")
@@ -264,8 +262,8 @@ def test_starter_agrees_with_its_target(starter, embedded_folder):
     logits, features = target.verify(tokens, torch.arange(len(tokens)))
     target.close()
     features = features[:-1]
-    right = starter.agreement(tokens, features, logits)
+    right = compare(starter, tokens, features, logits)[0]
     low, mid, high = features.chunk(3, dim=-1)
-    swapped = starter.agreement(tokens, torch.cat([high, low, mid], -1), logits)
-    assert warn_if_unfit(right) is None
+    swapped = compare(starter, tokens, torch.cat([high, low, mid], -1), logits)[0]
+    assert right > UNFIT
     assert swapped < right / 2

@@ -50,10 +50,11 @@ def test_layer_ids_mean_what_the_format_says(tmp_path):
     # the same numbers in both formats name different hidden states
     config, tensors = as_specforge(*random_head())
     config["eagle_config"]["eagle_aux_hidden_state_layer_ids"] = [2, 15, 27]
-    assert read(write(tmp_path / "a", config, tensors)).config.aux_layers == (3, 16, 28)
-    assert read(write(tmp_path / "b", *as_speculators(*random_head()))).config.aux_layers == (
-        *(2, 15, 27),
+    outputs, inputs = (
+        read(write(tmp_path / name, *head)).config.feature_layers(LAYERS)
+        for name, head in (("a", (config, tensors)), ("b", as_speculators(*random_head())))
     )
+    assert outputs == (3, 16, 28) and inputs == (2, 15, 27)
 
 
 def test_pickled_nemo_and_unneeded_tensors(tmp_path):
@@ -132,7 +133,6 @@ def poisoned(value: float):
 
 
 FC, Q = "fc.weight", "midlayer.self_attn.q_proj.weight"
-IDS = {"eagle_aux_hidden_state_layer_ids": [2, 15, 27]}
 CORRUPTED = {
     "lacks fc": (renamed(FC, None), r"lacks .*fc\.weight"),
     "lacks a norm": (renamed("norm.weight", None), r"lacks .*norm\.weight"),
@@ -169,7 +169,6 @@ CORRUPTED = {
     "rope type": (setting(rope_scaling={"rope_type": "longrope"}), r"rope type longrope"),
     "partial rope": (setting(partial_rotary_factor=0.5), r"partial_rotary_factor to 0\.5"),
     "other speculator": (setting(speculators_model_type="mtp"), r"type mtp"),
-    "ambiguous ids": (setting(**IDS), r"eagle_aux_hidden_state_layer_ids at its top level"),
     "two ids": (
         setting(eagle_config={"eagle_aux_hidden_state_layer_ids": [1, 2]}),
         r"2 layers in eagle_aux",

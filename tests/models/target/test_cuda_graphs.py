@@ -50,7 +50,7 @@ def pair(family: str = "llama", capture=None, bucket: int = 64) -> tuple[Target,
     _, checkpoint = initial_head(model, torch.arange(0, 90))
     target = Target(model, byte_level_tokenizer(), bucket=bucket)
     target.eos_ids = frozenset()
-    checkpoint = replace(checkpoint, config=replace(checkpoint.config, aux_layers=(1, 2, 3)))
+    checkpoint = replace(checkpoint, config=checkpoint.config.reading((1, 2, 3)))
     head = Eagle3(checkpoint, target.embeddings, target.layers)
     target.tap(head.feature_layers)
     head.bucket = bucket
