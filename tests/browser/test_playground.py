@@ -8,6 +8,7 @@ import pytest
 from rheo.trace import io
 from tests.browser.app_process import served
 from tests.browser.viewer import MARKS, VIEW, at_round, at_state, same_tree, state
+from visual.round import fates
 from visual.words import labels, sentences
 
 pytestmark = pytest.mark.browser
@@ -77,7 +78,7 @@ def test_a_click_on_a_node_the_walk_never_visited_says_so(visit, address, record
     page.mouse.move(*box)
     page.mouse.click(*box)
     page.wait_for_selector(f"[data-role=panel]:not(.late)[data-node='{node}']")
-    assert page.inner_text("[data-role=note]") == sentences.unvisited(recorded, round, node)
+    assert page.inner_text("[data-role=note]") == fates.of(recorded, round, node).sentence
     page.wait_for_timeout(250)  # the ring glides
     ring = page.locator("[data-role=ring]").bounding_box()
     middle = ring["x"] + ring["width"] / 2, ring["y"] + ring["height"] / 2

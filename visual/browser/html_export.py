@@ -84,6 +84,7 @@ def payload(run: Run, show: int) -> messages.Message:
             "title": "",
             "kind": "",
             "note": recordings.ABSENT,
+            "decided": 0,
             "facts": [],
             "steps": [],
             "figures": [],

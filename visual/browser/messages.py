@@ -8,7 +8,7 @@ import json
 
 from rheo.json_object import JsonObject
 from rheo.trace.schema import Round, Run, Visit
-from visual.round import bars, ranking, residual, round_table, steps, what_if_view
+from visual.round import bars, fates, ranking, residual, round_table, steps, what_if_view
 from visual.run import metrics, timeline
 from visual.style import palette
 from visual.tree import figure
@@ -115,7 +115,7 @@ def slim(drawing: Message) -> Message:
 
 def panel(run: Run, round: Round, node: int) -> Message:
     """Return everything about one node: its numbers, its figures, its verdicts in words."""
-    visit = round.visit_of(node)
+    visit, fate = round.visit_of(node), fates.of(run, round, node)
     figures = [bars.proxy_true(run, round, node)]
     if visit is not None:
         figures += [bars.target_draft(run, round, node), residual.strip(run, round, node)]
@@ -123,7 +123,8 @@ def panel(run: Run, round: Round, node: int) -> Message:
         "title": sentences.name(run, round.nodes[node].token),
         "kind": round.nodes[node].kind,
         "facts": facts(round, node),
-        "note": "" if visit else sentences.unvisited(run, round, node),
+        "note": fate.sentence,
+        "decided": fate.decided,
         "steps": _sentences_at(run, round, visit),
         "ranking": ranking.table(run, round, node),
         "figures": [drawn for drawn in figures if drawn is not None],

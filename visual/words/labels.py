@@ -124,6 +124,7 @@ BROWSER = {  # what the host's script says by itself
     "score": "{right} of {all} right",
     "accept": "accepted",
     "reject": "rejected",
+    "undecided": "Not decided yet at this step.",
     **{name: globals()[name] for name in ("WAITING", "DRAFTING", "RUNNING", "NO_TREE")},
 }
 LEGEND_KINDS = {
@@ -201,10 +202,6 @@ EXPECTED = "; expected {expected}, and {one_hot} if all of its nodes were one-ho
 EXPECTED_ONE_HOT = "; every node is a point mass (one-hot), {expected} in expectation"
 NO_DRAFT = "No draft: one forward pass of the target gave one token, {token}."
 BIASED = "; this strategy is biased"
-UNVISITED = (
-    "The walk never came to {token}: it ended at {end}, so nothing was decided here and the trace "
-    "keeps the draft's side alone."
-)
 
 TAU = "τ, tokens per round"
 EXPECTED_TAU = "expected τ given the trees"

@@ -214,15 +214,6 @@ def one_hot_expected(round: Round) -> float:
     return math.fsum(reach[1:])
 
 
-def unvisited(run: Run, round: Round, node: int) -> str:
-    """Return why there are no distributions to show at `node`."""
-    end = round.visits[-1].node if round.visits else 0
-    there: Node = round.nodes[node]
-    return labels.UNVISITED.format(
-        token=word(run, there.token), end=word(run, round.nodes[end].token)
-    )
-
-
 def summary(run: Run) -> list[tuple[str, str]]:
     """Return the run in (label, value) pairs."""
     none = labels.NOTHING_YET

@@ -81,3 +81,49 @@ ALL_DROPPED = (
     "None of its children was kept: all fell below the smallest score that pruning kept, {cut}."
 )
 NOT_EXPANDED = "This node was not expanded: it has no children to rank."
+
+# --- what became of a node ---
+FATES = {
+    "root": "The root, the last token of the text: the walk begins here.",
+    "probe accepted": (
+        "Tested as a probe and accepted: u₁ = {u} is below min(1, {distribution} / {draft}) = "
+        "min(1, {p} / {q_tilde}) = {ratio}."
+    ),
+    "probe rejected": (
+        "Tested as a probe and rejected: u₁ = {u} is not below min(1, {distribution} / {draft}) = "
+        "min(1, {p} / {q_tilde}) = {ratio}; {mass} of {distribution} is left."
+    ),
+    "point accepted": (
+        "Tested as a point mass and accepted, with {distribution}({token}) = {chance}: its "
+        "interval [{low}, {high}) holds {share}."
+    ),
+    "point rejected": (
+        "Tested as a point mass and rejected, with {distribution}({token}) = {chance}: its "
+        "interval [{low}, {high}) does not hold {share}."
+    ),
+    "no mass": (
+        "Tested as a point mass and rejected: {distribution}({token}) = 0, so it had no chance."
+    ),
+    "passed over": (
+        "Not tested: at {parent} the walk had gone on to the {kind} {taken} before it was this "
+        "child’s turn. Before that, the walk would have gone on here with probability {accept}."
+    ),
+    "after the end": "Not tested: the walk ended at {parent} before it was this child’s turn.",
+    "behind a rejected one": "Never reached: {token}, on the way here, was rejected ({why}).",
+    "behind one passed over": (
+        "Never reached: at {parent} the walk went on to the {kind} {taken}, and not to {token}, "
+        "which is on the way here and was not tested."
+    ),
+    "behind the end": "Never reached: the walk ended at {parent}, before {token} on the way here.",
+    "pruned": "Pruned: its score {score} stands at rank {rank} of {all}, and pruning keeps {kept}.",
+    "pruned, rank unknown": (
+        "Pruned: its score {score} is below {cut}, the smallest that pruning kept of this round’s "
+        "candidates."
+    ),
+}
+FATE_CUT = " It was not emitted: the text had ended before it."
+LOST = {  # why a node on the way was rejected, in brackets
+    "probe rejected": "u₁ = {u}, not below min(1, {distribution} / {draft}) = {ratio}",
+    "point rejected": "its interval [{low}, {high}) of {distribution} does not hold {share}",
+    "no mass": "{distribution}({token}) = 0",
+}

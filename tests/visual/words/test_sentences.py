@@ -259,13 +259,6 @@ def test_the_summary():
     ]
 
 
-def test_why_a_node_has_nothing_to_show():
-    run = by_hand.run()
-    assert sentences.unvisited(run, run.rounds[0], 2).startswith(
-        "The walk never came to ␣sea: it ended at ␣dog"
-    )
-
-
 @pytest.mark.parametrize("run", [by_hand.run(), by_hand.rrsw()])
 def test_the_rounds_by_hand_are_a_trace(run):
     assert io.loads(json.dumps(io.to_json(run)).encode()).tokens == run.tokens

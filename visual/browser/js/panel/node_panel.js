@@ -41,7 +41,6 @@ export class NodePanel {
     part('badge').dataset.kind = panel.kind;
     part('badge').textContent = panel.kind;
     part('title').textContent = panel.title;
-    part('note').textContent = panel.note;
     part('facts').replaceChildren(...panel.facts.map(([name, value]) => factCell(name, value)));
     part('steps').replaceChildren(...panel.steps.map((sentence) => (
       Object.assign(document.createElement('li'), { textContent: sentence }))));
@@ -76,8 +75,9 @@ export class NodePanel {
   }
 
   conceal() {                                // what the frame does not show of the node yet
-    const { view, part, common } = this.viewer, { node } = view;
+    const { view, part, common, words } = this.viewer, { node, sheet } = view;
     const over = view.revealed === view.lastFrame;
+    part('note').textContent = over || view.decided >= sheet.decided ? sheet.note : words.undecided;
     const mine = (frame) => ViewState.isVerdict(frame) && frame.node === node;
     const shown = view.frames.slice(0, view.revealed + 1).filter(mine);
     [...part('steps').children].forEach((item, step) => { item.hidden = !over && step >= shown.length; });
