@@ -240,7 +240,7 @@ def test_guesses_are_scored(page, recorded, wrong):
     told = steps.of(recorded, recorded.rounds[k])
     to_round(page, k)
     page.click("[data-role=begin]")
-    right = count = 0
+    right, count, likelier = 0, 0, 0.0
     for at, frame in enumerate(told):
         assert frame_of(page) == at
         if frame["ask"]:
@@ -253,7 +253,9 @@ def test_guesses_are_scored(page, recorded, wrong):
             outcome = page.inner_text("[data-role=outcome]")
             said = labels.BROWSER["right" if says == frame["ask"]["answer"] else "wrong"]
             verdict = labels.VERDICTS[frame["ask"]["answer"]]
-            score = labels.BROWSER["score"].format(right=right, all=count)
+            likelier += frame["ask"]["likelier"]
+            odds = f"{likelier:.1f}"
+            score = labels.BROWSER["score"].format(right=right, all=count, likelier=odds)
             assert outcome == f"{said.format(verdict=verdict)} {score}"
         page.keyboard.press("ArrowRight")
     assert page.inner_text("[data-role=outcome]") == score and right == count - len(

@@ -14,7 +14,7 @@ from visual.browser import source_files
 from visual.browser.bundle import bundle
 from visual.server import routes
 from visual.style.palette import MARKS
-from visual.words import glossary, labels, links, recordings
+from visual.words import glossary, labels, recordings
 
 SHEETS = (
     "viewer.css",
@@ -57,10 +57,11 @@ def script(start: str) -> str:
     return bundle(start, COMPONENT)
 
 
-def template(level: int = 2) -> str:
+def template(place: str = "playground", level: int = 2) -> str:
     """Return viewer.html with its words; nothing in it depends on a run.
 
     Args:
+        place: where the viewer stands, a key of `labels.DEAD_KEYS`.
         level: of its headings in the page's outline; those of the round's parts stand one below.
     """
     words = {key: html.escape(word) for key, word in labels.VIEWER.items()}
@@ -69,7 +70,7 @@ def template(level: int = 2) -> str:
         h=f"h{level}",
         hh=f"h{level + 1}",
         legend=legend(),
-        keys_list=keys(),
+        keys_list=keys(place),
         save_menu=save_menu(),
         terms_head=html.escape(glossary.TERMS_HEAD),
         terms=terms(),
@@ -82,10 +83,10 @@ def save_menu() -> str:
     return Template(source_files.text("save_menu.html")).substitute(words)
 
 
-def keys() -> str:
-    """Return the keys as a list of terms, for the help dialog."""
-    all_keys = (*labels.KEYS, *links.LINK_KEYS)
-    pairs = ((" ".join(map(_key, keys.split())), html.escape(act)) for keys, act in all_keys)
+def keys(place: str) -> str:
+    """Return the keys that do something there as a list of terms, for the help dialog."""
+    alive = [row for row in labels.KEYS if row[0] not in labels.DEAD_KEYS[place]]
+    pairs = ((" ".join(map(_key, keys.split())), html.escape(act)) for keys, act in alive)
     return "".join(f"<dt>{keys}</dt><dd>{act}</dd>" for keys, act in pairs)
 
 
@@ -96,13 +97,18 @@ def terms() -> str:
     )
 
 
-def idea() -> dict[str, str]:
-    """Return the parts of "What is this?", as HTML."""
+def opener() -> str:
+    """Return the button that opens `idea_dialog`."""
+    return f'<button type="button" data-role="what">{html.escape(glossary.WHAT)}</button>'
+
+
+def idea_dialog() -> str:
+    """Return "What is this?" as a dialog: the idea, the marks, the terms."""
     marks = (
         f"<dt>{_entry(sign, name, text, kind)}</dt><dd>{html.escape(text)}</dd>"
         for sign, name, text, kind in _marks()
     )
-    return {
+    words = {
         "idea_head": html.escape(glossary.HEAD),
         "idea": "".join(f"<p>{html.escape(text)}</p>" for text in glossary.PLAIN_WORDS),
         "marks_head": html.escape(glossary.MARKS_HEAD),
@@ -111,6 +117,7 @@ def idea() -> dict[str, str]:
         "terms": terms(),
         "close": html.escape(labels.VIEWER["close"]),
     }
+    return Template(source_files.text("idea_dialog.html")).substitute(words)
 
 
 def _key(name: str) -> str:

@@ -43,7 +43,7 @@ def build(fields: JsonObject, notice: gr.HTML, viewer: gr.HTML) -> None:
 def tools() -> str:
     """Return what stands in the page's head: a link to this view, and the projector's mode."""
     word = {name: html.escape(text) for name, text in links.VIEWER_LINKS.items()}
-    return TOOLS.substitute(word, **component.idea())
+    return TOOLS.substitute(word, idea_dialog=component.idea_dialog())
 
 
 def answer(query: str) -> list[Any]:

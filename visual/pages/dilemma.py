@@ -70,7 +70,7 @@ def template() -> str:
         for row in rows
     }
     page = Template(source_files.text("dilemma.html"))
-    tree = component.template(level=4)
+    tree = component.template("dilemma", level=4)
     return page.substitute(words, **parts, **notes, **ends, viewer=tree)
 
 

@@ -15,10 +15,11 @@ from visual.runtime import run_store, session, this_machine
 from visual.runtime.model_loader import MODELS
 from visual.runtime.session import PlaygroundVisitor
 from visual.server.settings import current
-from visual.words import glossary, labels
+from visual.words import labels
 
 _LOG = logging.getLogger("rheoscope")
 _IDLE = 1800  # seconds until an idle visitor's run is forgotten
+_STATUS = 60  # characters of the model's state that the head has room for
 
 
 def head() -> gr.HTML:
@@ -70,8 +71,7 @@ def build(status: gr.HTML) -> None:
 
 
 def _heading() -> str:
-    opener = f'<button type="button" data-role="what">{html.escape(glossary.WHAT)}</button>'
-    return f"<h1>{labels.TITLE}</h1><p>{html.escape(labels.TAGLINE)}{opener}</p>"
+    return f"<h1>{labels.TITLE}</h1><p>{html.escape(labels.TAGLINE)}</p>{component.opener()}"
 
 
 def _opening(run: Run | None) -> str:
@@ -111,8 +111,11 @@ def _status(pair: str) -> str:
     state = "loading"
     if loading is not None and loading.over:
         state = "wrong" if loading.error else "ready"
-    sentence = loading.sentence if loading else labels.NOT_ASKED
-    return f'<p data-state="{state}">{html.escape(sentence)}</p>'
+    sentence = html.escape(loading.sentence if loading else labels.NOT_ASKED)
+    if state == "wrong" or len(sentence) > _STATUS:  # a head of one line has no room for it
+        head = f'<summary><p data-state="{state}">{labels.STATUS[state]}</p></summary>'
+        return f"<details open>{head}<div>{sentence}</div></details>"
+    return f'<p data-state="{state}">{sentence}</p>'
 
 
 def _poll(pair: str) -> tuple[str, Any]:

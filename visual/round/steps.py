@@ -10,14 +10,16 @@ from visual.tree import reveal
 from visual.words import labels, sentences, verdicts
 from visual.words.sentences import word
 
+OPEN = (0.15, 0.85)  # chances at which a guess is asked for; beyond them the verdict is told
+
 
 def of(run: Run, round: Round) -> list[JsonObject]:
     """Return one frame a draft level, one for pruning, one a verdict; `reveal` says when.
 
     A frame has: phase ("draft", "prune", "verdict", and "end" for the last), node (whose panel is
-    shown), sentence (the last frame's is the round's headline), card (HTML), ask (question, answer
-    and hint where a verdict can be guessed), rows (of the node's residual strip that are decided)
-    and emitted (tokens of the round that are known by then).
+    shown), sentence (the last frame's is the round's headline), card (HTML), ask (where a verdict
+    can be guessed: question, answer, hint, and the chance of the likelier answer), rows (of the
+    node's residual strip that are decided) and emitted (tokens of the round known by then).
     """
     when = reveal.of(round)
     frames = [_frame("draft", 0, _level(run, round, level)) for level in range(when.levels + 1)]
@@ -126,15 +128,24 @@ def _left(visit: Visit, at: int, left: list[float | None]) -> float:
     return math.prod(x or 0.0 for x in left[: at + 1]) if missed else 0.0
 
 
-def _ask(run: Run, visit: Visit, at: int) -> dict[str, str] | None:
-    """Return the question to guess; None for an emission, and for a sibling without a chance."""
+def chance(step: Step) -> float:
+    """Return with what probability a test accepts, given all verdicts before it.
+
+    A sibling's p is its share of what the ones before it have left.
+    """
+    return step.ratio if step.rule == "probe" else step.p
+
+
+def _ask(run: Run, visit: Visit, at: int) -> JsonObject | None:
+    """Return the question to guess; None for an emission, and where the answer is all but sure."""
     step = visit.steps[at]
-    if step.rule == "emit" or (step.rule == "sibling" and step.low == step.high):
+    if step.rule == "emit" or not OPEN[0] <= chance(step) <= OPEN[1]:
         return None
     template = verdicts.ASK_PROBE if step.rule == "probe" else verdicts.ASK_SIBLING
     return {
         "question": template.format(token=word(run, step.token)),
         "answer": step.verdict,
+        "likelier": float(f"{max(chance(step), 1 - chance(step)):.3g}"),
         "hint": _hint(visit, at, step),
     }
 

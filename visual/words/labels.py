@@ -56,6 +56,7 @@ STOPPED_RUN = "Stopped by you"
 TIME_IS_UP = "This run reached the time limit of {seconds:g} s and was ended."
 UNEXPECTED = "Something went wrong inside the program ({kind}); the rounds shown still work."
 PROMPT_EMPTY = "The prompt is empty: type at least one character."
+STATUS = {"loading": "Loading", "ready": "Model ready, but", "wrong": "Model not loaded"}
 NOT_ASKED = "No model is loaded yet"
 PROMPT_TOO_LONG = "The prompt has {length:,} characters; at most {limit:,} are taken: shorten it."
 OTHER_PAIR = "Another visitor has chosen another pair meanwhile: press Run to load this one."
@@ -110,7 +111,15 @@ KEYS = (  # of the help dialog
     ("A R", "guess: accept or reject"),
     ("X", "old and new run, after Run again"),
     ("?", "this list; Esc closes it"),
+    ("↑ ↓", "in the tree: from node to node, with Shift on one level"),
+    ("Enter", "in the tree: to the node’s panel"),
+    ("P", "present: larger text for a projector"),
 )
+DEAD_KEYS = {  # by where a viewer stands
+    "playground": (),
+    "dilemma": ("[ ]", "X"),  # one run of one round
+    "saved": ("X", "P"),
+}
 BROWSER = {  # what the host's script says by itself
     "of": "of {count}",
     "here": "{token}, {kind}, level {depth}{verdict}",
@@ -121,7 +130,7 @@ BROWSER = {  # what the host's script says by itself
     "pause": "Pause",
     "right": "✓ Right: {verdict}.",
     "wrong": "✕ Not so: {verdict}.",
-    "score": "{right} of {all} right",
+    "score": "{right} of {all} right; the likelier answer every time: {likelier} expected",
     "accept": "accepted",
     "reject": "rejected",
     "undecided": "Not decided yet at this step.",

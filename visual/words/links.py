@@ -8,11 +8,6 @@ VIEWER_LINKS = {
     "present_hint": "Larger text for a projector; the controls stay in sight  p",
     "settings": "Settings",
 }
-LINK_KEYS = (  # of the help dialog
-    ("↑ ↓", "in the tree: from node to node, with Shift on one level"),
-    ("Enter", "in the tree: to the node’s panel"),
-    ("P", "present: larger text for a projector"),
-)
 LINK_WORDS = {
     "copied": "Link copied",
     "by_hand": "The browser did not let the link be copied: it stands in the address bar.",

@@ -1,5 +1,6 @@
 """Frames: one verdict each, and at each one sees what the trace says of it and nothing later."""
 
+import math
 import re
 from dataclasses import replace
 from itertools import pairwise
@@ -199,6 +200,17 @@ def test_children_hang_on_one_line_from_their_parent():
 # What is said
 
 
+def chance(visit, at):
+    """The chance of a test: its ratio, or its interval's share of what is open in its draw."""
+    step = visit.steps[at]
+    if step.rule == "probe":
+        return step.ratio
+    missed = [s for s in visit.steps[:at] if s.rule == "sibling"]
+    while missed and any(s.rule == "probe" for s in visit.steps[visit.steps.index(missed[0]) : at]):
+        missed.pop(0)  # of an earlier draw
+    return (step.high - step.low) / max(1e-300, 1 - math.fsum(s.high - s.low for s in missed))
+
+
 def check_frames(run, round):
     made, walked = frames.of(run, round), steps(round)
     levels = max(node.depth for node in round.nodes)
@@ -216,10 +228,12 @@ def check_frames(run, round):
         known += step.verdict != "reject"
         assert frame["node"] == visit.node and frame["card"]
         assert frame["emitted"] == min(known, len(round.emitted))
-        guessed = step.rule != "emit" and (step.rule == "probe" or step.low < step.high)
+        guessed = step.rule != "emit" and 0.15 <= chance(visit, at) <= 0.85
         assert (frame["ask"] is not None) == guessed
         if guessed:
             assert frame["ask"]["answer"] == step.verdict
+            likelier = max(chance(visit, at), 1 - chance(visit, at))
+            assert frame["ask"]["likelier"] == pytest.approx(likelier, abs=6e-4)
     assert made[-1]["sentence"] == sentences.headline(run, round)
     assert made[-1]["emitted"] == len(round.emitted)
     assert all(not f["card"] and not f["emitted"] and not f["ask"] for f in made[: -len(walked)])

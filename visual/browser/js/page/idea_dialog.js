@@ -1,7 +1,7 @@
 // "What is this?": the idea, the marks and the terms, over whichever page is shown.
 
 export function bindIdeaDialog() {
-  document.querySelector('#heading [data-role=what]')?.addEventListener('click', () => {
-    document.querySelector('#share [data-role=idea]').showModal();
+  document.querySelector('[data-role=what]').addEventListener('click', () => {
+    document.querySelector('[data-role=idea]').showModal();
   });
 }

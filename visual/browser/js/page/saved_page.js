@@ -3,6 +3,7 @@
 import { RunMetrics } from '../panel/run_metrics.js';
 import { Viewer } from '../viewer/viewer.js';
 import { base64 } from '../widgets/base64.js';
+import { bindIdeaDialog } from './idea_dialog.js';
 import { SaveMenu } from './save_menu.js';
 
 async function unpack(id) {
@@ -33,6 +34,7 @@ function component(element, { common, message, answers, shared, absent }) {
 
 async function open(element) {
   followTheme();
+  bindIdeaDialog();
   const library = document.createElement('script');
   library.textContent = await unpack('library');         // its hash is in the head: nothing else runs
   document.head.append(library);

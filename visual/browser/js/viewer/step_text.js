@@ -25,10 +25,12 @@ export class StepText {
   outcome(ask) {                             // right or wrong, and the round's score
     const { view, words } = this.viewer;
     const all = view.guesses.size, right = [...view.guesses.values()].filter(Boolean).length;
-    const score = all ? words.score.replace('{right}', right).replace('{all}', all) : '';
+    const likelier = [...view.guesses.keys()].reduce((sum, at) => sum + view.frames[at].ask.likelier, 0);
+    const said = { right, all, likelier: likelier.toFixed(1) };
+    const score = all ? words.score.replace(/\{(\w+)\}/g, (_, name) => said[name]) : '';
     if (!view.guesses.has(view.frame)) return view.isFinished ? score : '';
-    const said = view.guesses.get(view.frame) ? words.right : words.wrong;
-    return `${said.replace('{verdict}', words[ask.answer])} ${score}`;
+    const verdict = view.guesses.get(view.frame) ? words.right : words.wrong;
+    return `${verdict.replace('{verdict}', words[ask.answer])} ${score}`;
   }
 
   showPlace() {

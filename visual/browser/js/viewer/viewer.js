@@ -146,6 +146,7 @@ export class Viewer {
     root.dataset.frame = view.frame;
     root.toggleAttribute('data-asking', view.asking);
     root.toggleAttribute('data-unseen', view.isStepping);
+    root.toggleAttribute('data-guessing', view.guessing);
     this.tree.disclose();
     this.tree.ring(true);
     this.text.tell();
