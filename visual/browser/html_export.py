@@ -17,7 +17,9 @@ from rheo.trace.schema import Run
 from rheo.version import __version__
 from visual.browser import component, messages, source_files
 from visual.browser.bundle import bundle
+from visual.round import bars
 from visual.server import routes
+from visual.tree import graph
 from visual.words import labels, recordings
 
 KEY = "run"  # the key of the only run there
@@ -82,15 +84,6 @@ def payload(run: Run, show: int) -> messages.Message:
         "message": message,
         "answers": dict(_answers(run)),
         "shared": {"metrics": messages.answer(run, {"what": "metrics", "round": 0})},
-        "absent": {
-            "title": "",
-            "kind": "",
-            "note": recordings.ABSENT,
-            "decided": 0,
-            "facts": [],
-            "steps": [],
-            "figures": [],
-        },
     }
 
 
@@ -98,11 +91,25 @@ def _answers(run: Run) -> Iterator[tuple[str, messages.Message]]:
     for at in range(len(run.rounds)):
         for what in ("table", "ghosts", "walk"):
             yield _answer(run, at, 0, what)
-    for at, node in _beside(run)[:_FIGURES]:
-        yield _answer(run, at, node, "panel")
+    for place, (at, node) in enumerate(_beside(run)):
+        if place < _FIGURES:
+            yield _answer(run, at, node, "panel")
+        else:
+            yield _without_figures(run, at, node)
+    for at, round in enumerate(run.rounds):
+        for name in graph.of(round, ghosts=True):
+            if graph.is_pruned(name):
+                yield _answer(run, at, name, "panel")
 
 
-def _answer(run: Run, at: int, node: int, what: str) -> tuple[str, messages.Message]:
+def _without_figures(run: Run, at: int, node: int) -> tuple[str, messages.Message]:
+    made = messages.panel(run, run.rounds[at], node, figures=False)
+    has_figures = bool(bars.children(run, run.rounds[at], node))
+    note = f"{made['note']} {recordings.ABSENT}" if has_figures else made["note"]
+    return messages.answer_key(KEY, at, node, "panel"), {**made, "note": note}
+
+
+def _answer(run: Run, at: int, node: int | str, what: str) -> tuple[str, messages.Message]:
     asked = {"what": what, "round": at, "node": node}
     return messages.answer_key(KEY, at, node, what), messages.answer(run, asked)
 

@@ -7,11 +7,12 @@ with its pruned children, the table) is made when asked.
 import json
 
 from rheo.json_object import JsonObject
+from rheo.trace.candidates import ghost_kind
 from rheo.trace.schema import Round, Run, Visit
 from visual.round import bars, fates, ranking, residual, round_table, steps, what_if_view
 from visual.run import metrics, timeline
 from visual.style import palette
-from visual.tree import figure
+from visual.tree import figure, graph
 from visual.tree.traces import CHOSEN, SIZES, WAITING_MARK, defaults
 from visual.words import labels, measures, recordings, sentences
 from visual.words.transcript_html import transcript
@@ -113,12 +114,12 @@ def slim(drawing: Message) -> Message:
     return {"data": traces, "layout": layout}
 
 
-def panel(run: Run, round: Round, node: int) -> Message:
+def panel(run: Run, round: Round, node: int, figures: bool = True) -> Message:
     """Return everything about one node: its numbers, its figures, its verdicts in words."""
     visit, fate = round.visit_of(node), fates.of(run, round, node)
-    figures = [bars.proxy_true(run, round, node)]
-    if visit is not None:
-        figures += [bars.target_draft(run, round, node), residual.strip(run, round, node)]
+    drawings = [bars.proxy_true(run, round, node)] if figures else []
+    if visit is not None and figures:
+        drawings += [bars.target_draft(run, round, node), residual.strip(run, round, node)]
     return {
         "title": sentences.name(run, round.nodes[node].token),
         "kind": round.nodes[node].kind,
@@ -127,7 +128,28 @@ def panel(run: Run, round: Round, node: int) -> Message:
         "decided": fate.decided,
         "steps": _sentences_at(run, round, visit),
         "ranking": ranking.table(run, round, node),
-        "figures": [drawn for drawn in figures if drawn is not None],
+        "figures": [drawn for drawn in drawings if drawn is not None],
+    }
+
+
+def pruned_panel(run: Run, round: Round, name: str) -> Message:
+    """Return the panel of a pruned child, by its name in the tree's drawing.
+
+    Raises:
+        ValueError: there is no such child.
+    """
+    parent, ghost = graph.pruned(round, name)
+    score = ranking.shown(ranking.score(round, parent, ghost.proxy))
+    fate = fates.of_pruned(round, parent, ghost)
+    return {
+        "title": sentences.name(run, ghost.token),
+        "kind": ghost_kind(run, ghost),
+        "facts": [(labels.PROXY, sentences.number(ghost.proxy)), (labels.COLUMNS["score"], score)],
+        "note": fate.sentence,
+        "decided": fate.decided,
+        "steps": [],
+        "ranking": ranking.table(run, round, parent),
+        "figures": [],
     }
 
 
@@ -164,7 +186,8 @@ def _table(run: Run, round: Round) -> Message:
 def answer(run: Run, asked: Message, machine: metrics.Machine = metrics.ELSEWHERE) -> Message:
     """Return what the browser asked for: {"what", "round", "node"}, for "whatif" also m, T and K.
 
-    "what" is one of "panel", "walk", "ghosts", "metrics", "whatif" and "table".
+    "what" is "panel", "walk", "ghosts", "metrics", "whatif" or "table". "node" is an index; for a
+    panel it may be the name of a pruned child.
 
     Nothing in `asked` is trusted: it comes from outside.
 
@@ -175,6 +198,8 @@ def answer(run: Run, asked: Message, machine: metrics.Machine = metrics.ELSEWHER
     if type(at) is not int or not 0 <= at < len(run.rounds):
         raise ValueError("no such round")
     round = run.rounds[at]
+    if isinstance(node, str) and what == "panel":
+        return pruned_panel(run, round, node)
     if type(node) is not int or not 0 <= node < len(round.nodes):
         raise ValueError("no such node")
     if what == "panel":

@@ -6,9 +6,10 @@ sibling had been accepted, or stands behind a node that was rejected or passed o
 
 from dataclasses import dataclass, replace
 
+from rheo.trace.candidates import candidates, places, ranked
 from rheo.trace.residuals import residuals
-from rheo.trace.schema import Round, Run, Step, Visit
-from visual.round import cards
+from rheo.trace.schema import Ghost, Round, Run, Step, Visit
+from visual.round import cards, ranking
 from visual.words import labels, sentences, verdicts
 from visual.words.sentences import number, ordered, word
 
@@ -55,6 +56,21 @@ def of(run: Run, round: Round, node: int) -> Fate:
         said = {"token": word(run, step.token), "why": why}
         return _made("behind a rejected one", tests[lost].place, **said)
     return _passed(run, round, lost, behind=True)
+
+
+def of_pruned(round: Round, parent: int, ghost: Ghost) -> Fate:
+    """Return the fate of a child that pruning dropped; its rank where the trace has candidates."""
+    said = {
+        "score": ranking.shown(ranking.score(round, parent, ghost.proxy)),
+        "kept": str(len(round.nodes) - 1),
+        "cut": ranking.shown(min(node.score for node in round.nodes[1:])),
+    }
+    if round.candidates is None:
+        return _made("pruned, rank unknown", 0, **said)
+    above, all_ranked = places(round, round.candidates)[parent], ranked(candidates(round))
+    mine = ((made.parent, made.slot) == (above, ghost.slot) for made in all_ranked)
+    rank = 1 + next(at for at, is_mine in enumerate(mine) if is_mine)
+    return _made("pruned", 0, rank=str(rank), count=str(len(all_ranked)), **said)
 
 
 def _made(name: str, decided: int, **said: str) -> Fate:

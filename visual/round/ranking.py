@@ -18,11 +18,7 @@ def table(run: Run, round: Round, node: int) -> Drawn:
     Ties stand by slot, as in growing and pruning. The note says what places the probe, and where
     pruning cut.
     """
-    there = round.nodes[node]
-    scored = [
-        (there.score + math.log(child.proxy) if child.proxy > 0 else -math.inf, child)
-        for child in bars.children(run, round, node)
-    ]
+    scored = [(score(round, node, child.proxy), child) for child in bars.children(run, round, node)]
     scored.sort(key=lambda pair: (-pair[0], pair[1].slot))
     rows = [
         [
@@ -31,19 +27,24 @@ def table(run: Run, round: Round, node: int) -> Drawn:
             sentences.name(run, child.token),
             labels.ORIGINS[child.kind],
             number(child.proxy),
-            _score(score),
+            shown(points),
             verdicts.KEPT if child.kept else verdicts.PRUNED_TO,
         ]
-        for rank, (score, child) in enumerate(scored, start=1)
+        for rank, (points, child) in enumerate(scored, start=1)
     ]
     return {"head": list(verdicts.RANKING), "rows": rows, "note": _note(run, round, node)}
+
+
+def score(round: Round, parent: int, proxy: float) -> float:
+    """Return the score of a child of `parent` with a proxy, in nats."""
+    return round.nodes[parent].score + math.log(proxy) if proxy > 0 else -math.inf
 
 
 def _note(run: Run, round: Round, node: int) -> str:
     children = bars.children(run, round, node)
     if not children and not round.nodes[node].expanded:
         return verdicts.NOT_EXPANDED
-    cut = _score(min((n.score for n in round.nodes[1:]), default=-math.inf))
+    cut = shown(min((n.score for n in round.nodes[1:]), default=-math.inf))
     if not children:
         return verdicts.ALL_DROPPED.format(cut=cut)
     probes = [child for child in children if child.kind == "probe"]
@@ -57,5 +58,6 @@ def _note(run: Run, round: Round, node: int) -> str:
     return why.format(proxy=proxy) + verdicts.TEXT_CUT.format(cut=cut)
 
 
-def _score(score: float) -> str:
+def shown(score: float) -> str:
+    """Return a score in words."""
     return f"{score:.2f}" if score > _RULED_OUT else verdicts.RULED_OUT

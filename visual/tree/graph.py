@@ -8,7 +8,7 @@ from typing import Any
 
 import networkx as nx
 
-from rheo.trace.schema import Round, Step, Visit
+from rheo.trace.schema import Ghost, Round, Step, Visit
 
 NodeName = int | str
 DrawnNode = dict[str, Any]  # the attributes that `of` gives a node
@@ -74,7 +74,7 @@ def _add_ghosts(graph: nx.DiGraph, round: Round) -> None:
         family = list(graph.successors(parent))
         graph.remove_edges_from([(parent, child) for child in family])
         for ghost in node.ghosts:
-            name = f"ghost {parent}.{ghost.slot}"
+            name = _ghost_name(parent, ghost)
             graph.add_node(
                 name,
                 kind="ghost",
@@ -88,6 +88,28 @@ def _add_ghosts(graph: nx.DiGraph, round: Round) -> None:
             family.append(name)
         for child in sorted(family, key=lambda name: graph.nodes[name]["slot"]):
             graph.add_edge(parent, child)
+
+
+def pruned(round: Round, name: NodeName) -> tuple[int, Ghost]:
+    """Return the parent of a pruned child and its record, by its name in the graph.
+
+    Raises:
+        ValueError: there is no such child.
+    """
+    for parent, node in enumerate(round.nodes):
+        for ghost in node.ghosts:
+            if name == _ghost_name(parent, ghost):
+                return parent, ghost
+    raise ValueError("no such pruned child")
+
+
+def is_pruned(name: NodeName) -> bool:
+    """Tell whether a name in the graph is a pruned child's."""
+    return isinstance(name, str) and name.startswith("ghost ")
+
+
+def _ghost_name(parent: int, ghost: Ghost) -> str:
+    return f"ghost {parent}.{ghost.slot}"
 
 
 def _add_emitted(graph: nx.DiGraph, round: Round) -> None:

@@ -115,10 +115,13 @@ FATES = {
         "which is on the way here and was not tested."
     ),
     "behind the end": "Never reached: the walk ended at {parent}, before {token} on the way here.",
-    "pruned": "Pruned: its score {score} stands at rank {rank} of {all}, and pruning keeps {kept}.",
+    "pruned": (
+        "Pruned, so that the target never looked at it: its score {score} is number {rank} of "
+        "{count} candidates, and pruning keeps the best {kept}, down to {cut}."
+    ),
     "pruned, rank unknown": (
-        "Pruned: its score {score} is below {cut}, the smallest that pruning kept of this round’s "
-        "candidates."
+        "Pruned, so that the target never looked at it: its score {score} is not among the best "
+        "{kept} of this round’s candidates, which go down to {cut}."
     ),
 }
 FATE_CUT = " It was not emitted: the text had ended before it."

@@ -12,6 +12,7 @@ import pytest
 from rheo.trace.schema import Run
 from tests.visual import sample
 from visual.browser import bundle, html_export, messages
+from visual.round import fates
 from visual.server import routes
 from visual.words import recordings
 
@@ -79,11 +80,18 @@ def test_a_large_run_leaves_out_what_is_farthest_from_the_walk(monkeypatch):
     run = sample.run(rounds=2, R=8, K=3)
     payload = html_export.payload(run, 0)
     panels = [key for key in payload["answers"] if key.endswith("/panel")]
-    assert len(panels) == 3 and payload["absent"]["note"] == recordings.ABSENT
-    for key in panels:
+    kept = [key for key in panels if "ghost" not in key]
+    without = {key for key in kept if payload["answers"][key]["note"].endswith(recordings.ABSENT)}
+    drawn = {key for key in kept if payload["answers"][key]["figures"]}
+    assert len(drawn) <= 3 and without and not drawn & without
+    for key in kept:
         _, at, node, _ = key.split("/")
-        round = run.rounds[int(at)]
-        assert round.nodes[int(node)].parent in {visit.node for visit in round.visits}
+        round, panel = run.rounds[int(at)], payload["answers"][key]
+        assert panel["note"].startswith(fates.of(run, round, int(node)).sentence)
+        if key in drawn:
+            assert round.nodes[int(node)].parent in {visit.node for visit in round.visits}
+    ghosts = sum(len(node.ghosts) for round in run.rounds for node in round.nodes)
+    assert len(panels) - len(kept) == ghosts  # every pruned child has a panel too
 
 
 def test_plotly_stands_between_the_two_parts(parts):

@@ -109,6 +109,36 @@ def test_every_node_of_every_strategy_is_told_as_the_trace_has_it(case):
         assert [found for round in run.rounds for found in wrong(run, round)] == []
 
 
+def told_of_pruned(round, parent, ghost):
+    """Name, rank and count by the trace alone."""
+    if round.candidates is None:
+        return "pruned, rank unknown", []
+    ranks = sorted(range(len(round.candidates.scores)), key=lambda i: -round.candidates.scores[i])
+    K = len(round.candidates.tokens) // len(round.candidates.expanded)
+    way, place = round.path(parent), -1
+    for step in way:
+        place = round.candidates.expanded.index(place) * K + round.nodes[step].slot
+    mine = round.candidates.expanded.index(place) * K + ghost.slot
+    assert round.candidates.tokens[mine] == ghost.token
+    assert ranks.index(mine) >= len(round.nodes) - 1  # else it would have been kept
+    return "pruned", [ranks.index(mine) + 1, len(ranks)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_every_pruned_child_is_told_as_the_trace_has_it(case):
+    for run in (play(*case), by_hand.run()):
+        for round in run.rounds:
+            for parent, node in enumerate(round.nodes):
+                for ghost in node.ghosts:
+                    fate, (name, places) = (
+                        fates.of_pruned(round, parent, ghost),
+                        told_of_pruned(round, parent, ghost),
+                    )
+                    assert (fate.name, fate.decided) == (name, 0)
+                    said = list(map(int, re.findall(r"(?<![-.\d])\d+(?![.\d])", fate.sentence)))
+                    assert said == [*places, len(round.nodes) - 1]
+
+
 def test_every_fate_occurs_and_has_its_own_words():
     runs = [load(TRACES / "first.json.gz"), by_hand.run(), by_hand.rrsw(), ended()]
     told = {

@@ -19,13 +19,13 @@ function followTheme() {                     // of the reader's system
 }
 
 // What gr.HTML gives to a component's script, answered from the page itself.
-function component(element, { common, message, answers, shared, absent }) {
+function component(element, { common, message, answers, shared }) {
   const watchers = [];
   const props = { common: JSON.stringify(common), value: JSON.stringify(message), reply: '', offline: true };
   const watch = (name, act) => watchers.push([name, act]);
   const trigger = (event, { key, what }) => {
     if (event !== 'ask') return;
-    const answer = answers[key] || shared[what] || (what === 'panel' ? absent : null);
+    const answer = answers[key] || shared[what] || null;
     props.reply = JSON.stringify({ key, answer });
     setTimeout(() => watchers.forEach(([name, act]) => { if (name === 'reply') act(); }));
   };

@@ -7,7 +7,7 @@ export class ViewState {
     this.key = '';                           // names the run
     this.rounds = [];
     this.at = -1;                            // the round shown
-    this.node = 0;                           // the node chosen
+    this.node = 0;                           // the node chosen: its index, or a pruned child's name
     this.frame = 0;                          // the step of the round
     this.reached = 0;                        // the last step whose verdict is shown
     this.guesses = new Map();                // step -> whether the guess was right

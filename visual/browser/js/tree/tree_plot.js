@@ -43,8 +43,8 @@ export class TreePlot {
     for (const moved of ['plotly_relayout', 'plotly_relayouting']) this.plot.on(moved, () => this.ring());
     this.plot.on('plotly_click', ({ points }) => {
       const node = points[0].customdata?.[0], { viewer } = this;
-      if (Number.isInteger(node)) viewer.choose(node);
-      else if (node === 'emit') viewer.choose(viewer.view.round.walk.at(-1));
+      if (node === 'emit') viewer.choose(viewer.view.round.walk.at(-1));
+      else if (node !== undefined) viewer.choose(node);   // a pruned child has a name
     });
   }
 
