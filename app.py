@@ -9,6 +9,7 @@ import sys
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "100")  # it keeps a record of every event
+os.environ["FORWARDED_ALLOW_IPS"] = ""  # the guard reads what a proxy says; uvicorn would before
 os.environ.setdefault("NO_PROXY", "127.0.0.1,localhost")  # launch looks at its own address
 
 import gradio as gr
@@ -33,7 +34,7 @@ if os.getenv("SPACES_ZERO_GPU"):  # there a model must be loaded before the page
 
 def page() -> gr.Blocks:
     """Build all pages in one Blocks."""
-    blocks = gr.Blocks(title=labels.TITLE, fill_width=True, analytics_enabled=False)
+    blocks = server.Page(title=labels.TITLE, fill_width=True, analytics_enabled=False)
     with blocks:
         status = playground.head()
         with gr.Tabs(elem_id="pages"):
@@ -46,7 +47,6 @@ def page() -> gr.Blocks:
 
 def launch(blocks: gr.Blocks, wanted: Settings) -> None:
     """Serve, without blocking. Nothing is kept, shared or sent to another host."""
-    closed = {"openapi_url": None, "docs_url": None, "redoc_url": None}
     blocks.launch(
         server_name=wanted.host,
         server_port=wanted.port,
@@ -63,8 +63,9 @@ def launch(blocks: gr.Blocks, wanted: Settings) -> None:
         state_session_capacity=SESSIONS,
         max_threads=_THREADS + wanted.queue,
         max_file_size="100kb",
-        app_kwargs={"middleware": server.middleware(wanted), **closed},
+        _app=server.GuardedApp(wanted, blocks),
     )
+    server.hang_up_on_the_slow(blocks.server)
 
 
 def arguments() -> argparse.Namespace:

@@ -1,32 +1,45 @@
-"""The guard in front of Gradio: a pure ASGI middleware, so that streams pass untouched."""
+"""The guard around Gradio, errors and all: an ASGI application, so that streams pass untouched.
 
-import functools
-import gzip
-from collections.abc import Callable
+What is refused gets one sentence as plain text and no detail of the program. What is let through is
+written anew where a visitor may not say it: where a request comes from, and whose session it is.
+"""
 
-from starlette.responses import FileResponse, PlainTextResponse
+import asyncio
+import logging
+import traceback
+from collections import OrderedDict
+from urllib.parse import parse_qs, urlencode
+
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from visual.server import headers, routes
+from visual.server import cached_answer, calls, connections, headers, routes, sessions
+from visual.server.cached_answer import CachedAnswer
+from visual.server.calls import Refused, Shape
+from visual.server.hosts import Hosts
 from visual.server.rate_limit import Buckets, address
 from visual.server.settings import Settings
 from visual.words import refusals
 
-_ACCEPT = b"accept-encoding"
-WEEK = "public, max-age=604800"
+_LOG = logging.getLogger("rheoscope")
+_SAME = 24  # answers that are the same for everybody, by route and host
 
 
 class Guard:
-    """A middleware that refuses what the page never asks for, bodies too large and addresses that
-    ask too often, and adds headers.
+    """An application that stands around another one: it refuses what the page never asks for, and
+    adds headers to every answer.
 
-    What is refused gets one sentence as plain text and no detail of the program.
+    Args:
+        app: Gradio's.
+        known: the functions that can be called; see `calls.shapes`.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self.app, self.settings = app, settings
-        self.most = 1024 * settings.body_kb  # bytes of a body
+    def __init__(self, app: ASGIApp, settings: Settings, known: dict[int, Shape]) -> None:
+        self.app, self.settings, self.known = app, settings, known
+        self.hosts, self.sessions = Hosts(settings), sessions.Sessions()
         self.buckets = Buckets(settings.rate)
+        self.open = connections.OpenRequests(settings.connections)
+        self._same: OrderedDict[tuple[str, ...], CachedAnswer] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -35,106 +48,154 @@ class Guard:
         if scope["type"] != "http":  # the page opens no web socket
             await send({"type": "websocket.close", "code": 1008})
             return
-        path = scope["path"].removeprefix(scope.get("root_path", ""))
-        if path in ("", "/"):
-            send = _page(send, self._policy, b"gzip" in dict(scope["headers"]).get(_ACCEPT, b""))
-            scope = {**scope, "query_string": b""}  # the browser's: Gradio has a `page` of its own
-        else:
-            send = _dressed(send, self._policy())
-        refusal = self._refusal(scope, path or "/")
-        if refusal is not None:
-            await refusal(scope, receive, send)
-        elif path == routes.VENDOR:
-            await FileResponse(routes.PLOTLY_JS, headers={"cache-control": WEEK})(
-                scope, receive, send
-            )
-        else:
-            await self._counted(scope, receive, send)
+        dressed = _Dressed(connections.taken(send), headers.policy(self.settings.frames))
+        try:
+            await self._answer(scope, receive, dressed)
+        except Refused as refused:
+            wanted = PlainTextResponse(refused.sentence, refused.status, refused.headers)
+            await _say(wanted, scope, receive, dressed)
+        except ConnectionAbortedError:
+            return  # nobody is there to be told
+        except Exception as error:  # Gradio's, of what a visitor sent: no traceback of it
+            _LOG.error("%s failed: %s", scope["method"], _place(error))
+        # it did, or Gradio's own answer to an error was kept back
+        await _say(PlainTextResponse(refusals.FAILED, 500), scope, receive, dressed)
 
-    def _refusal(self, scope: Scope, path: str) -> PlainTextResponse | None:
-        method, sent = scope["method"], scope["headers"]
-        if not routes.known(method, path):
-            return PlainTextResponse(refusals.NOT_FOUND, 404)
-        if routes.file(method, path):
-            return None
-        if not self.buckets.take(address(scope.get("client"), sent, self.settings)):
-            return PlainTextResponse(refusals.TOO_MANY, 429, {"retry-after": "5"})
-        length = dict(sent).get(b"content-length", b"0")
+    async def _answer(self, scope: Scope, receive: Receive, send: "_Dressed") -> None:
+        peer = address(scope.get("client"), scope["headers"], self.settings)
+        path = scope["path"].removeprefix(scope.get("root_path", "")) or "/"
+        cheap = routes.file(scope["method"], path)
+        scope = self._named(scope, path)
+        if not cheap and not self.buckets.take(peer):
+            raise Refused(429, refusals.TOO_MANY, {"retry-after": "5"})
+        with self.open.one(peer):
+            answer = cached_answer.of_file(path) if cheap else None
+            if scope["method"] == "POST":
+                await self._call(scope, path, peer, receive, send)
+            elif isinstance(answer, CachedAnswer):
+                await answer.response(scope["headers"])(scope, receive, send)
+            elif answer is not None:
+                await answer(scope, receive, send)
+            elif routes.SAME.fullmatch(path):
+                await self._for_everybody(scope, path, receive, send)
+            elif stream := routes.STREAMS.fullmatch(path):
+                await self._stream(scope, stream[2], peer, receive, send)
+            else:
+                await self.app({**scope, "query_string": b""}, receive, send)
+
+    def _named(self, scope: Scope, path: str) -> Scope:
+        """Return the request without what it may not say.
+
+        Raises:
+            Refused: it asks for another host, for nothing of the page's, or comes from the page of
+                another site.
+        """
+        origin = next((v for name, v in scope["headers"] if name == b"origin"), None)
+        named, host = self.hosts.asked(scope)
+        if host is None:
+            raise Refused(421, refusals.WRONG_HOST)
+        if not routes.known(scope["method"], path):
+            raise Refused(404, refusals.NOT_FOUND)
+        writes = scope["method"] == "POST" and origin is not None
+        if writes and not self.hosts.may_order(origin.decode("latin-1"), host):
+            raise Refused(403, refusals.OTHER_SITE)
+        length = dict(scope["headers"]).get(b"content-length", b"0")
         if not length.isdigit() or len(length) > 12:
-            return PlainTextResponse(refusals.BAD_REQUEST, 400)
-        return self._too_large() if int(length) > self.most else None
+            raise Refused(400, refusals.BAD_REQUEST)
+        if int(length) > 1024 * self.settings.body_kb:
+            raise Refused(413, refusals.TOO_LARGE.format(limit=self.settings.body_kb))
+        return named
 
-    async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let Gradio answer, counting the body as it comes: not everybody says its length."""
-        taken = 0
+    async def _call(self, scope: Scope, path: str, peer: str, receive: Receive, send: Send) -> None:
+        """Let Gradio call a function, for the visitor's own session."""
+        kb = self.settings.body_kb
+        body = await calls.read(receive, 1024 * kb, str(kb))
+        call = calls.parse(body, self.known, path.startswith(routes.JOIN))
+        call["session_hash"] = self._session(scope, call["session_hash"], peer)
+        del body
+        again, length = calls.replay(call, receive)
+        told = [(b"content-type", b"application/json"), (b"content-length", str(length).encode())]
+        had = (b"content-type", b"content-length", b"transfer-encoding", b"content-encoding")
+        kept = [header for header in scope["headers"] if header[0] not in had]
+        await self.app({**scope, "headers": [*kept, *told], "query_string": b""}, again, send)
 
-        async def counted() -> Message:
-            nonlocal taken
-            message = await receive()
-            taken += len(message.get("body", b""))
-            if taken > self.most:  # whoever reads it takes this for a visitor who has gone
-                return {"type": "http.disconnect"}
-            return message
+    async def _stream(
+        self, scope: Scope, named: str | None, peer: str, receive: Receive, send: Send
+    ) -> None:
+        """Let Gradio open a stream of the visitor's own session, for some time."""
+        query = parse_qs(scope["query_string"].decode("latin-1"))
+        sent = named or query.get("session_hash", [""])[0]
+        if not sessions.is_name(sent):
+            raise Refused(400, refusals.BAD_REQUEST)
+        own = self._session(scope, sent, peer)
+        path = scope["path"]
+        if named is not None:
+            path = f"{path[: -len(named)]}{own}"
+        asked = urlencode({"session_hash": own}).encode()
+        scope = {**scope, "path": path, "raw_path": path.encode(), "query_string": asked}
+        try:
+            async with asyncio.timeout(connections.STREAM_S):
+                await self.app(scope, receive, send)
+        except TimeoutError:
+            raise ConnectionAbortedError("open for too long") from None
 
-        async def answer(message: Message) -> None:
-            if taken <= self.most:
-                await send(message)
-            elif message["type"] == "http.response.start":
-                await self._too_large()(scope, receive, send)
+    def _session(self, scope: Scope, sent: str, peer: str) -> str:
+        return self.sessions.name(sent, sessions.owner(scope["headers"], peer))
 
-        await self.app(scope, counted, answer)
+    async def _for_everybody(
+        self, scope: Scope, path: str, receive: Receive, send: "_Dressed"
+    ) -> None:
+        """Answer with what Gradio answers to everybody who asks under this name."""
+        if path in routes.GREETING and sessions.secret(scope["headers"]) is None:
+            frames, root = self.settings.frames != "none", scope.get("root_path") or "/"
+            send.extra.append(sessions.cookie(root, scope.get("scheme") == "https", frames))
+        scope = {**scope, "query_string": b""}  # the browser's: Gradio has a `page` of its own
+        told = (b"host", b"x-forwarded-host", b"x-forwarded-proto")
+        named = [v.decode("latin-1") for name, v in scope["headers"] if name in told]
+        key = (path, scope.get("scheme", ""), *named)
+        if key not in self._same:
+            kept = await cached_answer.record(self.app, {**scope, "method": "GET"}, receive)
+            if kept.status != 200:
+                raise Refused(kept.status or 500, refusals.FAILED)
+            self._same[key] = kept.answer()
+            while len(self._same) > _SAME:
+                self._same.popitem(last=False)
+        self._same.move_to_end(key)
+        answer = self._same[key]
+        if path == "/":
+            send.policy = headers.policy(self.settings.frames, answer.body)
+        await answer.response(scope["headers"])(scope, receive, send)
 
-    def _too_large(self) -> PlainTextResponse:
-        return PlainTextResponse(refusals.TOO_LARGE.format(limit=self.settings.body_kb), 413)
 
-    def _policy(self, page: bytes = b"") -> headers.Header:
-        return headers.policy(self.settings.frames, page)
+class _Dressed:
+    """A `send` that puts our headers on the first message and keeps back the answer to an error."""
 
+    def __init__(self, send: Send, policy: headers.Header) -> None:
+        self._send, self.policy = send, policy
+        self.extra: list[headers.Header] = []
+        self.begun = self.held = self.ours = False
 
-def _dressed(send: Send, policy: headers.Header) -> Send:
-    """Return `send` with our headers on the first message."""
-
-    async def dressed(message: Message) -> None:
+    async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message["headers"], *headers.FIXED, policy]}
-        await send(message)
-
-    return dressed
-
-
-def _page(send: Send, policy: Callable[[bytes], headers.Header], gzipped: bool) -> Send:
-    """Return `send` for the page itself, held back until it is whole and its scripts are known.
-
-    Gradio packs files by their suffix, which the page, the largest of all, has not: it is packed
-    here.
-    """
-    begun: list[Message] = []
-    body = bytearray()
-
-    async def held(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            begun.append(message)
-            return
-        body.extend(message.get("body", b""))
-        if not message.get("more_body"):
-            whole, start = bytes(body), begun[0]
-            security = policy(whole)
-            if gzipped and whole:
-                whole = _gzip(whole)
-                start = {**start, "headers": _packed(start["headers"], len(whole))}
-            await _dressed(send, security)(start)
-            await send({"type": "http.response.body", "body": whole})
-
-    return held
+            kind = dict(message["headers"]).get(b"content-type", b"")
+            if message["status"] == 500 and b"json" not in kind and not self.ours:
+                self.held = True
+                return
+            self.begun = True
+            told = [*message["headers"], *headers.FIXED, self.policy, *self.extra]
+            message = {**message, "headers": told}
+        if not self.held:
+            await self._send(message)
 
 
-@functools.lru_cache(maxsize=4)  # the page is the same for everybody, at one address
-def _gzip(page: bytes) -> bytes:
-    return gzip.compress(page, 6)
+async def _say(answer: Response, scope: Scope, receive: Receive, send: _Dressed) -> None:
+    """Send our own sentence, where nothing was sent before."""
+    if not send.begun:
+        send.held, send.ours = False, True
+        await answer(scope, receive, send)
 
 
-def _packed(plain: list[headers.Header], length: int) -> list[headers.Header]:
-    """Return the headers of a body that has been packed to `length` bytes."""
-    kept = [(name, value) for name, value in plain if name != b"content-length"]
-    packed = [(b"content-encoding", b"gzip"), (b"vary", b"accept-encoding")]
-    return [*kept, *packed, (b"content-length", str(length).encode())]
+def _place(error: Exception) -> str:
+    """Return the kind of an error and where it arose, on one line."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {frame.name}, line {frame.lineno}"

@@ -28,9 +28,11 @@ from rheo.ranges import FULL, RANGES
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 SPACE_FRAMES = "https://huggingface.co https://*.hf.space"
+_ORIGIN = r"https?://[\w.*:-]+"
 _ON_SPACE = bool(os.environ.get("SPACE_ID"))
 _DEFAULT_FRAMES = SPACE_FRAMES if _ON_SPACE else "none"
-_ORIGIN = r"https?://[\w.*:-]+"
+# a Space is reached through Hugging Face's proxy alone, under a name below hf.space
+_DEFAULT_HOSTS = ("*.hf.space", "huggingface.co") if _ON_SPACE else ()
 _LONGEST = 200  # characters of a value
 
 
@@ -79,6 +81,15 @@ def _pairs(value: object) -> object:
     return names
 
 
+def _hosts(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    names = tuple(name.strip().lower() for name in value.split(",") if name.strip())
+    if not all(re.fullmatch(r"\*|(\*\.)?[a-z0-9._-]+|[0-9a-f:.]+", name) for name in names):
+        raise ValueError("names such as rheo.example.org with commas between, or *")
+    return names
+
+
 def _folder(value: object) -> Path:
     try:
         folder = Path(str(value)).expanduser()
@@ -97,6 +108,7 @@ def _set(default: object, variable: str, shown: str, text: str) -> Any:
 
 _Pair = Annotated[str, _like("|".join(map(re.escape, PAIRS)), f"one of {', '.join(PAIRS)}")]
 _Pairs = Annotated[tuple[str, ...], BeforeValidator(_pairs)]
+_Hosts = Annotated[tuple[str, ...], BeforeValidator(_hosts)]
 _Device = Annotated[str, _like(r"auto|cpu|mps|cuda(:\d)?", "auto, cpu, mps, cuda or cuda:N")]
 _Dtype = Annotated[str, _like("|".join(DTYPES), f"one of {', '.join(DTYPES)}")]
 _Folder = Annotated[Path, BeforeValidator(_folder)]
@@ -160,11 +172,20 @@ class Settings(BaseModel):
     body_kb: Annotated[int, _whole(16, 65536)] = _set(
         2048, "RHEO_MAX_BODY_KB", "2048", "largest request in kB"
     )
+    connections: Annotated[int, _whole(0, 1_000_000)] = _set(
+        256, "RHEO_CONNECTIONS", "256", "requests of one address that are open at once; 0: any"
+    )
     proxies: Annotated[int, _whole(0, 9)] = _set(
-        0,
+        int(_ON_SPACE),
         "RHEO_PROXIES",
-        "0",
-        "proxies in front whose X-Forwarded-For is believed; 0 believes none",
+        "0; on a Space: 1",
+        "proxies in front whose X-Forwarded headers are believed; 0 believes none",
+    )
+    hosts: _Hosts = _set(
+        _DEFAULT_HOSTS,
+        "RHEO_HOSTS",
+        "none; on a Space: its own",
+        "names that the page is asked for under, besides this machine's own; `*`: any",
     )
     frames: _Frames = _set(
         _DEFAULT_FRAMES,

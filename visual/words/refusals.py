@@ -28,3 +28,10 @@ NOT_FOUND = "Not found."
 TOO_LARGE = "This request is larger than the {limit} kB that this server takes."
 TOO_MANY = "Too many requests from this address: wait a few seconds."
 BAD_REQUEST = "This request cannot be read."
+BAD_VALUE = "A control cannot have this value: load the page again."
+TOO_SLOW = "This request did not arrive in time."
+WRONG_HOST = (
+    "This server does not answer under that name: whoever runs it can allow the name in RHEO_HOSTS."
+)
+OTHER_SITE = "This request comes from the page of another site and was refused."
+FAILED = "This request could not be answered."

@@ -56,7 +56,9 @@ NONSENSE = {
     "RHEO_ROOT_PATH": ("rheo", "/a b", "javascript:x"),
     "RHEO_RATE": ("-5", "fast"),
     "RHEO_MAX_BODY_KB": ("1", "x" * 5000),
+    "RHEO_CONNECTIONS": ("-1", "all"),
     "RHEO_PROXIES": ("10", "yes"),
+    "RHEO_HOSTS": ("http://a.org", "a b", "a/*", "*org"),
     "RHEO_FRAMES": ("*", "https://a.b; script-src *", "a\nb"),
 }
 
