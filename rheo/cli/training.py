@@ -151,7 +151,7 @@ def _target(args: argparse.Namespace) -> tuple[str, "Target"]:
     from rheo.models.target.target import Target
 
     wanted = source(args.target) if args.target else pair(args.pair).target
-    folder = ensure_source(wanted, console_progress())
+    folder = ensure_source(wanted, console_progress(), tokenizer=True)
     device = usable(args.device) or ("cuda" if torch.cuda.is_available() else "cpu")
     dtype = getattr(torch, args.dtype) if args.dtype else None
     return args.target or args.pair, Target.load(str(folder), device=device, dtype=dtype)

@@ -4,6 +4,7 @@ Weights are counted from the headers of their files, so that nothing is read to 
 not have fitted.
 """
 
+import contextlib
 import math
 import os
 from pathlib import Path
@@ -65,6 +66,8 @@ def dtype(asked: str | None) -> torch.dtype | None:
 def weights(folder: Path) -> int:
     """Return how many numbers the weight files of a folder hold, by their headers; 0 without any.
 
+    A pickle has no header: its tensors are mapped, so that their numbers are not read.
+
     >>> weights(Path("nowhere"))
     0
     """
@@ -76,6 +79,12 @@ def weights(folder: Path) -> int:
         except (OSError, SafetensorError):
             continue  # whoever loads it says what is wrong with it
         total += sum(map(math.prod, shapes))
+    if total:
+        return total
+    for file in folder.glob("pytorch_model*.bin"):
+        with contextlib.suppress(Exception):  # whoever loads it says what is wrong with it
+            pickled = torch.load(file, "cpu", weights_only=True, mmap=True)
+            total += sum(x.numel() for x in pickled.values() if isinstance(x, torch.Tensor))
     return total
 
 

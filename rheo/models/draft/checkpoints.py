@@ -62,7 +62,8 @@ class Checkpoint:
 
 
 def read(folder: Path | str) -> Checkpoint:
-    """Read a checkpoint folder (config.json and model.safetensors, or pytorch_model.bin).
+    """Read a checkpoint folder (config.json and model*.safetensors, or
+    pytorch_model*.bin).
 
     Raises:
         RheoError: the folder is not an EAGLE-3 head that we can run; the sentence names the file,
@@ -91,8 +92,7 @@ def _read_config(path: Path) -> JsonObject:
 
 
 def _read_tensors(folder: Path) -> dict[str, Tensor]:
-    pickled = folder / "pytorch_model.bin"
-    paths = sorted(folder.glob("model*.safetensors")) or [p for p in [pickled] if p.exists()]
+    paths = sorted(folder.glob("model*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
     if not paths:
         raise RheoError(f"{folder} holds neither model.safetensors nor pytorch_model.bin.")
     tensors: dict[str, Tensor] = {}

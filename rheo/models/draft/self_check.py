@@ -18,19 +18,19 @@ from rheo.models.draft.layer_ids import Layers
 from rheo.models.target.target import Target
 
 # plain texts: a head that fits its target agrees on a quarter of them, one that does not on none
-SHORT = (
+SHORT_TEXT = (
     "The river was low that summer, and the children of the village walked across it on the stones "
     "to pick blackberries on the other side. In the evening they came back with blue hands."
 )
-LONG = SHORT + (
+LONG_TEXT = SHORT_TEXT + (
     " First, mix the flour with the water and a pinch of salt. Then let the dough rest for an "
     "hour, shape it into a loaf and bake it until the crust is brown. The sum of the angles of a "
     "triangle is 180 degrees, which a person can see by drawing a line through one corner that is "
     "parallel to the other side."
 )
-MOST = 192  # tokens that are looked at, whatever the tokenizer makes of the text
+_LONGEST = 192  # tokens that are looked at, whatever the tokenizer makes of the text
 UNFIT = 0.15  # agreement below it: random embeddings give 0.05, wrong layers of a good head 0.2
-CLEAR = 2.5  # standard errors by which another reading must be better than what the file says
+MARGIN = 2.5  # standard errors by which another reading must be better than what the file says
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def best(tried: list[Reading]) -> Reading:
     for other in sorted(tried[1:], key=lambda reading: float(reading.losses.mean())):
         gain = tried[0].losses - other.losses  # (n,)
         error = float(gain.std()) / math.sqrt(len(gain))
-        if other.agreement >= UNFIT and float(gain.mean()) > CLEAR * error:
+        if other.agreement >= UNFIT and float(gain.mean()) > MARGIN * error:
             return other
     return kept
 
@@ -163,8 +163,8 @@ def _run(
     target: Target, layers: list[Layers], known: bool
 ) -> tuple[Tensor, Tensor, dict[int, Tensor]]:
     """Return a text's ids (n,), the target's logits (n, V) and hidden states (n, dt) by index."""
-    text = SHORT if known else LONG
-    most = min(MOST, target.context - 1)
+    text = SHORT_TEXT if known else LONG_TEXT
+    most = min(_LONGEST, target.context - 1)
     ids = torch.tensor(target.encode(text, raw=True)[:most], device=target.device)
     wanted = sorted({index for three in layers for index in three})
     target.tap(wanted)

@@ -8,6 +8,7 @@ import errno
 import json
 import sys
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,8 @@ from tqdm import tqdm
 from rheo.errors import RheoError
 from rheo.models.hub.cache_dir import home
 from rheo.models.hub.catalogue import ASSETS, Folder, Hub, Pair, Source, pair
+from rheo.models.hub.file_list import BESIDE, NOT_WEIGHTS, WEIGHT_FILES, wanted
 from rheo.models.hub.wheel import STILL, Progress, from_package
-
-_HUB_FILES = ["*.json", "*.txt", "*.model", "*.jinja", "tokenizer*"]
 
 
 @dataclass(frozen=True)
@@ -47,18 +47,29 @@ def ensure(chosen: Pair | str, progress: Progress = quiet) -> Paths:
     for half in (chosen.target, chosen.draft):
         if isinstance(half, Folder):
             _folder(half)  # looked at first: a missing folder must not cost a download
-    target, draft = (ensure_source(half, progress) for half in (chosen.target, chosen.draft))
+    halves = (chosen.target, chosen.draft)
+    # of both first: a half that cannot be loaded must not cost the download of the other
+    patterns = _pattern(chosen.target, True), _pattern(chosen.draft, chosen.kind == "lm")
+    target, draft = (_place(*each, progress) for each in zip(halves, patterns, strict=True))
     kind = kind_of(draft) if chosen.kind == "auto" else chosen.kind
     progress("Ready", 1.0)
     return Paths(target, draft, kind)
 
 
-def ensure_source(source: Source, progress: Progress = quiet) -> Path:
-    """Return the folder of one half of a pair. Raises RheoError as `ensure` does."""
+def ensure_source(source: Source, progress: Progress = quiet, tokenizer: bool = False) -> Path:
+    """Return the folder of one half of a pair. Raises RheoError as `ensure` does.
+
+    `tokenizer` says that a repository without one cannot be used.
+    """
+    return _place(source, _pattern(source, tokenizer), progress)
+
+
+def _place(source: Source, pattern: str | None, progress: Progress) -> Path:
+    """Return the folder of one half, fetched if it is missing; `pattern` is of its weights."""
     if isinstance(source, Folder):
         return _folder(source)
     if isinstance(source, Hub):
-        return _from_hub(source.repo, progress)
+        return _from_hub(source.repo, progress, pattern)
     return from_package(source, home(), progress)
 
 
@@ -72,7 +83,13 @@ def foreseen(source: Source) -> int:
     try:
         if isinstance(huggingface_hub.try_to_load_from_cache(source.repo, "config.json"), str):
             return 0
-        return sum(huggingface_hub.get_safetensors_metadata(source.repo).parameter_count.values())
+        try:
+            found = huggingface_hub.get_safetensors_metadata(source.repo)
+            return sum(found.parameter_count.values())
+        except hub_errors.NotASafetensorsRepoError:
+            files = huggingface_hub.model_info(source.repo, files_metadata=True).siblings or ()
+            pickled = [file for file in files if fnmatch(file.rfilename, "pytorch_model*.bin")]
+            return sum(file.size or 0 for file in pickled) // 2  # nearly all are of 16 bits
     except Exception:  # of four libraries; whoever downloads it says what is wrong
         return 0
 
@@ -111,23 +128,46 @@ def _folder(source: Folder) -> Path:
     return source.path
 
 
-def _from_hub(repo: str, progress: Progress) -> Path:
-    """Return a repository's snapshot folder in the Hub's own cache; HF_TOKEN is used."""
+def _listed(repo: str) -> tuple[str, ...] | None:
+    """Return the files of a repository, None where the Hub cannot be asked."""
+    try:
+        return tuple(huggingface_hub.list_repo_files(repo))
+    except Exception:  # of four libraries; the download then says what is wrong, or needs nothing
+        return None
+
+
+def _pattern(source: Source, tokenizer: bool) -> str | None:
+    """Return which weights to fetch; None where that is unknown or nothing is to be fetched.
+
+    Raises:
+        RheoError: by its file list the repository cannot be loaded.
+    """
+    names = _listed(source.repo) if isinstance(source, Hub) else None
+    if names is None or not isinstance(source, Hub):
+        return None
+    return wanted(source.repo, names, tokenizer)
+
+
+def _from_hub(repo: str, progress: Progress, pattern: str | None) -> Path:
+    """Return a repository's snapshot folder in the Hub's own cache; HF_TOKEN is used.
+
+    `pattern` is of its weights; without one safetensors are asked for first.
+    """
 
     def get(weights: str) -> Path:
         return Path(
             huggingface_hub.snapshot_download(
                 repo,
-                allow_patterns=[*_HUB_FILES, weights],
-                ignore_patterns=["*/*", "consolidated*"],  # second copies in other formats
+                allow_patterns=[*BESIDE, weights],
+                ignore_patterns=NOT_WEIGHTS,
                 tqdm_class=_bar(f"Downloading {repo}", progress),
             )
         )
 
     try:
-        folder = get("*.safetensors")
-        if not any(folder.glob("*.safetensors")):
-            folder = get("pytorch_model*.bin")
+        folder = get(pattern or WEIGHT_FILES[0])
+        if pattern is None and not any(folder.glob(WEIGHT_FILES[0])):
+            folder = get(WEIGHT_FILES[1])
     except Exception as error:  # the Hub's client lets errors of four libraries through
         why = _why_hub_failed(repo, error)
         raise RheoError(f"{why}; the embedded pair and recorded rounds still work.") from error

@@ -18,6 +18,7 @@ from transformers import (
 )
 
 from rheo.errors import RheoError
+from rheo.models.hub.loading_report import check_tensors
 
 
 def convert(gguf: Path, out: Path) -> None:
@@ -27,12 +28,14 @@ def convert(gguf: Path, out: Path) -> None:
     exactly, and float32 files are mapped into memory as they are, without a copy.
 
     Raises:
-        RheoError: no chat template in the file, or model and tokenizer differ on the end token.
+        RheoError: tensors that are missing or have no use, no chat template in the file, or model
+            and tokenizer differ on the end token.
     """
     tokenizer = _tokenizer(gguf)
-    model = AutoModelForCausalLM.from_pretrained(
-        gguf.parent, gguf_file=gguf.name, dtype=torch.float32
+    model, report = AutoModelForCausalLM.from_pretrained(
+        gguf.parent, gguf_file=gguf.name, dtype=torch.float32, output_loading_info=True
     )
+    check_tensors(gguf.name, report)
     if not tokenizer.chat_template or tokenizer.eos_token_id != model.config.eos_token_id:
         raise RheoError(f"{gguf.name} has no chat template, or an end token its tokenizer denies.")
     tokenizer.model_max_length = model.config.max_position_embeddings

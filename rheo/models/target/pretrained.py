@@ -1,6 +1,8 @@
 """Pretrained causal LMs: loading them, and refusing what a tree mask would get wrong."""
 
 import os
+import pickle
+from pathlib import Path
 
 import torch
 from torch import nn
@@ -14,8 +16,8 @@ from transformers import (
 )
 
 from rheo.errors import RheoError, reason
+from rheo.models.hub.loading_report import check_loaded
 from rheo.models.target.cache_fit import cache_misfit
-from rheo.models.target.loading_report import check_loaded
 
 HEADROOM = 0.85  # of a device's free memory may be weights; the rest is cache and activations
 
@@ -27,7 +29,7 @@ def load_pretrained(
     attn: str,
     token: str | None,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Load a model and its tokenizer as `Target.load` says: safetensors only, no model's code."""
+    """Load a model and its tokenizer as `Target.load` says: tensors only, no model's code."""
     device = torch.device(device)
     if dtype is None:
         dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
@@ -35,6 +37,7 @@ def load_pretrained(
     # A ZeroGPU Space has its GPU later; until then `spaces` stands in for it, in this thread alone,
     # and transformers places weights from threads of its own: they are moved there afterwards.
     later = bool(os.getenv("SPACES_ZERO_GPU"))
+    pickled = _pickled(Path(folder_or_id))
     model: PreTrainedModel
     report: dict[str, set]
     try:
@@ -45,7 +48,8 @@ def load_pretrained(
             config=config,
             dtype=dtype,
             attn_implementation=attn,
-            use_safetensors=True,
+            use_safetensors=not pickled,
+            weights_only=True,  # a pickle may otherwise run any code
             device_map=_places(config, dtype, torch.device("cpu") if later else device),
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # they are refused by name, below
@@ -53,14 +57,24 @@ def load_pretrained(
         )
     except (MemoryError, torch.OutOfMemoryError):
         raise
+    except pickle.UnpicklingError as error:
+        raise RheoError(
+            f"The .bin weights of {folder_or_id} are damaged or hold more than plain tensors, and "
+            "what a pickle asks for is not run; use .safetensors weights."
+        ) from error
     except Exception as error:  # transformers and what it uses raise whatever they like
         raise RheoError(
             f"The target {folder_or_id} could not be loaded ({reason(error)}); recorded runs still "
-            "play, and a folder with config.json, a tokenizer and .safetensors weights works "
-            "offline."
+            "play, and a folder with config.json, a tokenizer and .safetensors or .bin "
+            "weights works offline."
         ) from error
     check_loaded(folder_or_id, model, report)
     return model.to(device) if later else model, tokenizer  # type: ignore[arg-type]
+
+
+def _pickled(folder: Path) -> bool:
+    """Return whether a folder's only weights are .bin files."""
+    return any(folder.glob("pytorch_model*.bin")) and not any(folder.glob("*.safetensors"))
 
 
 def _places(

@@ -87,7 +87,7 @@ class Target:
         attn: str = "sdpa",
         token: str | None = None,
     ) -> "Target":
-        """Load a model folder or Hub id; weights from safetensors only, no code of the model's.
+        """Load a model folder or Hub id; tensors only (safetensors, else .bin), no code of it.
 
         Args:
             device: where it runs; weights that do not fit one GPU are spread over all of them.
@@ -96,7 +96,7 @@ class Target:
             token: of the Hub, for gated models.
 
         Raises:
-            RheoError: nothing loadable there, no safetensors, or an unsupported architecture.
+            RheoError: nothing loadable there, no weights, or an unsupported architecture.
         """
         model, tokenizer = load_pretrained(folder_or_id, device, dtype, attn, token)
         return cls(model, tokenizer, feature_layers)

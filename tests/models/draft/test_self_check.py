@@ -10,7 +10,7 @@ from rheo.models.draft.checkpoints import Checkpoint, read
 from rheo.models.draft.config import HeadSettings, head_config
 from rheo.models.draft.eagle3 import Eagle3
 from rheo.models.draft.layer_ids import layer_choices
-from rheo.models.draft.self_check import CLEAR, UNFIT, HeadCheck, Reading, best, self_check
+from rheo.models.draft.self_check import MARGIN, UNFIT, HeadCheck, Reading, best, self_check
 from rheo.models.target.target import Target
 
 IDS = "eagle_aux_hidden_state_layer_ids"
@@ -48,7 +48,7 @@ def test_another_reading_must_be_clearly_better_and_work():
     generator = torch.Generator().manual_seed(0)
     said = torch.randn(100, generator=generator) + 4
     noise = torch.randn(100, generator=generator)
-    clear = (said - noise - 2 * CLEAR / 10).tolist()
+    clear = (said - noise - 2 * MARGIN / 10).tolist()
     slight = (said - noise - noise.mean().neg()).tolist()
     first = reading(said.tolist(), layers=(3, 16, 28))
     assert best([first, reading(clear)]).layers == RIGHT

@@ -1,15 +1,17 @@
 """What became of a checkpoint's tensors: transformers fills in what is missing and only logs it."""
 
 from collections.abc import Iterable, Mapping
-
-from transformers import PreTrainedModel
+from typing import TYPE_CHECKING
 
 from rheo.errors import RheoError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 _NAMED = 3  # tensors that a sentence names
 
 
-def check_loaded(name: str, model: PreTrainedModel, report: Mapping[str, Iterable]) -> None:
+def check_loaded(name: str, model: "PreTrainedModel", report: Mapping[str, Iterable]) -> None:
     """Refuse a model that is not wholly, and not only, what its checkpoint holds.
 
     Tied weights, and buffers that transformers itself leaves out, are not in the report.
@@ -30,6 +32,11 @@ def check_loaded(name: str, model: PreTrainedModel, report: Mapping[str, Iterabl
             "which transformers does not know, so their numbers mean nothing; use the weights "
             "before quantisation."
         )
+    check_tensors(name, report)
+
+
+def check_tensors(name: str, report: Mapping[str, Iterable]) -> None:
+    """Do the part of `check_loaded` that looks at the report; arguments and errors as there."""
     shapes = {key: (found, wanted) for key, found, wanted in report["mismatched_keys"]}
     faults = {
         "lacks": set(report["missing_keys"]) - shapes.keys(),
