@@ -214,15 +214,24 @@ def _distribution_on_support(target: TargetRows, rows: Tensor, ids: Tensor) -> T
     return torch.cat([inside, (1 - inside.sum(-1, keepdim=True)).clamp(min=0.0)], -1)
 
 
-def reach(kept: Kept, accept: Tensor, depth: int) -> Tensor:
-    """Return the probability (..., R + 1) that a walk reaches each kept node; the root's is 1."""
+def reach(kept: Kept, accept: Tensor, depth: int, ends: Tensor | None = None) -> Tensor:
+    """Return the probability (..., R + 1) that a walk reaches each kept node; the root's is 1.
+
+    Args:
+        accept: (..., R + 1) of `acceptance`.
+        ends: (n,) int64 ids that end the text. A walk that comes to one reaches nothing below it:
+            what is decided there is not emitted, and tau does not count it (algorithm section 1).
+    """
+    if ends is not None:
+        ended = (kept.token[..., None] == ends).any(-1) & (kept.depth > 0)  # (..., R + 1)
+        accept = accept.masked_fill(ended.gather(-1, kept.parent), 0.0)
     reached = accept
     for _ in range(depth - 1):
         reached = accept * reached.gather(-1, kept.parent)
     return reached
 
 
-def expected(kept: Kept, accept: Tensor, depth: int) -> Tensor:
+def expected(kept: Kept, accept: Tensor, depth: int, ends: Tensor | None = None) -> Tensor:
     """Return the expected accepted tokens (...) given the drawn tree: `reach`, summed over draft
     nodes."""
-    return reach(kept, accept, depth)[..., 1:].sum(-1)
+    return reach(kept, accept, depth, ends)[..., 1:].sum(-1)

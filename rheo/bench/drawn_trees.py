@@ -33,6 +33,7 @@ class DrawnTrees(NamedTuple):
     tree: Tree
     kept: Kept
     rows: TargetRows
+    ends: Tensor  # (n,) ids of the tokens that end the text
 
 
 def draw_trees(
@@ -78,21 +79,25 @@ def draw_trees(
     positions = target.length + kept.depth
     logits = target.verify(kept.token.flatten(), positions.flatten(), mask.bool())[0]
     logits = logits.view(*kept.token.shape, -1)  # (B, R + 1, V)
-    return DrawnTrees(tree, kept, TargetRows(logits, params.T, params.top_k, params.top_p))
+    ends = torch.tensor(sorted(target.eos_ids), dtype=torch.int64, device=ids.device)
+    return DrawnTrees(tree, kept, TargetRows(logits, params.T, params.top_k, params.top_p), ends)
 
 
 def tree_figures(trees: DrawnTrees, rule: Rule, policy: Policy, depth: int) -> Tensor:
-    """Return the fields of `TreeFigures` of each tree (B, 6), float64."""
-    tree, kept, rows = trees
+    """Return the fields of `TreeFigures` of each tree (B, 6), float64.
+
+    Nothing below an end token counts.
+    """
+    tree, kept, rows, ends = trees
     inner = (kept.child >= 0).any(-1).any(0).nonzero()[:, 0]
     accept = acceptance(tree, kept, rows, rule, policy.m, inner)[1]  # (B, R + 1)
-    reached = reach(kept, accept, depth)
+    reached = reach(kept, accept, depth, ends)
     kind = tree.expanded.kind.flatten(-2).gather(-1, kept.node.clamp(min=0))
     probe = ((kind == PROBE) & (kept.depth > 0)).double()
     expanded = (kept.expansion >= 0).double()
     coverage = tree.expanded.coverage.gather(-1, kept.expansion.clamp(min=0)).double()
     columns = (
-        expected(kept, accept, depth),
+        expected(kept, accept, depth, ends),
         (accept * (kept.depth == 1)).sum(-1),
         (reached * expanded).sum(-1) * policy.J,
         (reached.gather(-1, kept.parent) * probe).sum(-1),
@@ -102,14 +107,18 @@ def tree_figures(trees: DrawnTrees, rule: Rule, policy: Policy, depth: int) -> T
     return torch.stack(columns, -1)
 
 
-def path_products(kept: Kept, rows: TargetRows) -> float:
+def path_products(trees: DrawnTrees) -> float:
     """Return what any lossless rule accepts of a deterministic tree: the sum of path products of p.
 
-    Taken from whole float64 rows, node by node, as a check of everything on the other way.
+    Taken from whole float64 rows, node by node, as a check of everything on the other way. Nothing
+    below an end token counts.
     """
+    kept, rows, ends = trees.kept, trees.rows, {*trees.ends.tolist()}
     p = target_distribution(rows.logits[0].double(), *rows[1:])  # (R + 1, V)
     parents, tokens = kept.parent[0].tolist(), kept.token[0].tolist()
     product = [1.0]
     for row in range(1, len(parents)):
-        product.append(product[parents[row]] * float(p[parents[row], tokens[row]]))
+        above = parents[row]
+        ended = above > 0 and tokens[above] in ends
+        product.append(0.0 if ended else product[above] * float(p[above, tokens[row]]))
     return sum(product[1:])

@@ -173,7 +173,7 @@ def _measure(
                 each = torch.cat([tree_figures(t, rule, policy, of.depth) for t in drawn])
                 figures[name] = TreeFigures(*each.mean(0).tolist())
                 if not of.J:  # a deterministic tree
-                    truth = path_products(drawn[0].kept, drawn[0].rows)
+                    truth = path_products(drawn[0])
                     gap = max(gap, abs(figures[name].accepted - truth))
         yield figures, gap
 

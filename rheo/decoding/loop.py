@@ -93,6 +93,8 @@ class Decoding:
         self.prefill_ms = 0.0
         self._strategy = TABLE[params.strategy]
         self._policy = self._strategy.policy(params)
+        ends = sorted(target.eos_ids)
+        self._ends = torch.tensor(ends, dtype=torch.int64, device=target.device)
         self._output = OutputText(target, self.stop, params.max_new_tokens)
         self._cancelled = False
         self._lock = lock or threading.Lock()
@@ -274,7 +276,7 @@ class Decoding:
         inner = parents.nonzero()[:, 0] if host_is_free else every_row
         p, accept = acceptance(tree, kept, rows, rule, m, inner)  # (R + 1,) each
         p = p.masked_fill(broken, torch.nan)  # `check_round` finds it
-        accepted = expected(kept, accept, depth)
+        accepted = expected(kept, accept, depth, self._ends)
         first = self._strategy.fields.tests_deterministic_first
         return pack(tree, kept, walked, p, accept, accepted, m, deterministic_first=first)
 

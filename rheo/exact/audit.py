@@ -61,6 +61,7 @@ class _Case(NamedTuple):
 
     tables: Tables
     p: Tensor  # (contexts up to depth, V) the target's rows, at T already
+    ends: Tensor  # (n,) ids of the tokens that end the text
     params: DecodeParams
     policy: Policy
     rule: verify.Rule
@@ -120,7 +121,8 @@ def _case(
     if ties == "token":
         policy = policy._replace(ties="token")
     made = tables(world, params.depth)
-    return _Case(made, made.target.exp(), params, policy, row.rule)
+    ends = torch.tensor(world.ends, dtype=torch.int64)
+    return _Case(made, made.target.exp(), ends, params, policy, row.rule)
 
 
 def _forced_draws(case: _Case) -> Iterator[Tensor]:
@@ -177,7 +179,7 @@ class _Tally:
     Attributes:
         emitted: by number of accepted tokens n = 0..depth, the mass (V ** (n + 1),) of each
             sequence that a round gave whole.
-        accepted: (depth + 1, kinds) expected accepted tokens.
+        accepted: (depth + 1, kinds) expected accepted tokens, none behind an end token.
     """
 
     def __init__(self, case: _Case) -> None:
@@ -188,12 +190,13 @@ class _Tally:
 
     def add(self, tree: Tree, kept: Kept, weight: Tensor) -> None:
         """Add what these trees (batch B) of probability weight (B,) emit and accept."""
-        tables, p, params, policy, rule = self._case
+        tables, p, ends, params, policy, rule = self._case
         code = tables.codes(kept, params.depth)
         p_row = p[tables.row(code, kept.depth)]  # (B, R + 1, V)
         rows = torch.arange(kept.token.shape[-1])
         accept = acceptance(tree, kept, TargetRows(p_row.log(), 1.0), rule, policy.m, rows)[1]
         reached = reach(kept, accept, params.depth) * weight[:, None]  # (B, R + 1)
+        counted = reach(kept, accept, params.depth, ends) * weight[:, None]  # none behind an end
         node = gather_nodes(tree, kept, rows.expand(kept.token.shape), policy.m)
         on = on_support(p_row, node.ids)[0]
         at_node = rule(on, node.q_tilde, node.children)
@@ -207,7 +210,7 @@ class _Tally:
             into.index_add_(0, sequence[here].flatten(), last[here].flatten())
         kind = tree.expanded.kind.flatten(-2).gather(-1, kept.node.clamp(min=0))
         place = (kept.depth * len(KINDS) + kind)[:, 1:].flatten()
-        self.accepted.view(-1).index_add_(0, place, reached[:, 1:].flatten())
+        self.accepted.view(-1).index_add_(0, place, counted[:, 1:].flatten())
 
     def complete(self) -> tuple[Tensor, Tensor]:
         """Return the exact law of depth + 1 tokens (V ** (depth + 1),) and the target's, where

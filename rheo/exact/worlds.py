@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -24,15 +24,17 @@ class World:
         vocab: V <= 8.
         q, p: context (token ids after the root) -> distribution over V. q is at temperature 1; p is
             at T already, unless a caller says otherwise.
+        ends: token ids that end the text: no node below one counts as accepted.
     """
 
     vocab: int
     q: Mapping[Context, Sequence[float]]
     p: Mapping[Context, Sequence[float]]
+    ends: tuple[int, ...] = ()
 
     @classmethod
     def from_json(cls, data: JsonObject) -> "World":
-        """Read the form of the vectors: contexts written "0,3", the root's "".
+        """Read the form of the vectors: contexts written "0,3", the root's "". "ends" is optional.
 
         Raises:
             RheoError: `data` has no such form.
@@ -44,7 +46,8 @@ class World:
             }
 
         try:
-            return cls(int(data["vocab"]), by_context(data["q"]), by_context(data["p"]))
+            ends = tuple(int(token) for token in data.get("ends", ()))
+            return cls(int(data["vocab"]), by_context(data["q"]), by_context(data["p"]), ends)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise RheoError(f"This is not a world: {type(error).__name__}: {error}.") from None
 
@@ -126,7 +129,7 @@ def tempered(world: World, T: float) -> World:
     def at_T(row: Sequence[float]) -> list[float]:
         return target_distribution(torch.tensor(row, dtype=torch.float64).log(), T).tolist()
 
-    return World(world.vocab, world.q, {c: at_T(row) for c, row in world.p.items()})
+    return replace(world, p={c: at_T(row) for c, row in world.p.items()})
 
 
 def random_world(

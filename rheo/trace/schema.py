@@ -5,6 +5,7 @@ stored (`rheo.trace.residuals`). This module imports nothing of the engine.
 """
 
 import math
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -44,7 +45,8 @@ class Node:
     """A kept node. `nodes[0]` of a round is the root; parents come before children.
 
     p and accept are None for the root. accept is the probability that a walk at the parent goes on
-    to this node; their product along the path is the probability of getting here.
+    to this node; their product along the path is the probability of getting here, where no node
+    above ends the text (`Round.below_end`).
     """
 
     kind: Kind
@@ -170,7 +172,7 @@ class Round:
     visits: Annotated[tuple[Visit, ...], FailFast()]
     emitted: Annotated[tuple[Emission, ...], FailFast()]
     accepted: _Whole
-    expected_accepted: float
+    expected_accepted: float  # before any verdict; nodes below an end token do not count (v. 2)
     ms: Milliseconds
     uniforms: Uniforms
     counted: _Whole  # tokens that count for tau: accepted + 1, or up to an accepted EOS
@@ -197,6 +199,14 @@ class Round:
     def is_leaf(self, node: int) -> bool:
         """Return whether pruning kept no child of `node`."""
         return all(child.parent != node for child in self.nodes)
+
+    def below_end(self, end_tokens: Container[int]) -> list[bool]:
+        """Return by node whether one above it ends the text: then it counts nowhere, as in tau."""
+        below = [False]
+        for node in self.nodes[1:]:
+            above = node.parent
+            below.append(below[above] or (above > 0 and self.nodes[above].token in end_tokens))
+        return below
 
     def path(self, node: int) -> list[int]:
         """Return the nodes from below the root down to `node`; empty for the root."""

@@ -134,11 +134,11 @@ def test_topk_is_the_sum_of_path_products(pair, request):
     truth = path_products(engine, trees, IDS, 0.7)
     assert truth > 0.01
     assert figures_of(trees, params)[0].accepted == pytest.approx(truth, abs=1e-5)
-    assert drawn_trees.path_products(trees.kept, trees.rows) == pytest.approx(truth, abs=1e-5)
+    assert drawn_trees.path_products(trees) == pytest.approx(truth, abs=1e-5)
     # control: one node's row swapped for another's is noticed
     wrong = trees.rows.logits.clone()
     wrong[0, 0] = wrong[0, 1]
-    off = drawn_trees.path_products(trees.kept, trees.rows._replace(logits=wrong))
+    off = drawn_trees.path_products(trees._replace(rows=trees.rows._replace(logits=wrong)))
     assert abs(off - truth) > 1e-3
 
 

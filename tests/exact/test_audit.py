@@ -1,6 +1,7 @@
 """The audit reproduces the vectors, and every bug planted in the engine shows in it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,30 @@ def test_deterministic_tree_accepts_the_sum_of_its_path_products() -> None:
     for c in kept:
         paths[c] = world.p[()][c[0]] * (world.p[c[:1]][c[1]] if len(c) > 1 else 1.0)
     assert audit(world, params).expected_accepted == pytest.approx(sum(paths.values()), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", LOSSLESS)
+def test_nothing_behind_an_end_token_is_accepted(name: str) -> None:
+    """Against every whole round that can happen, each counted as tau counts it."""
+    plain = random_world(torch.Generator().manual_seed(5), 4, 3)
+    world, V = replace(plain, ends=(1, 2)), 4
+    params = DecodeParams(strategy=name, m=1, K=2, R=7, depth=3, S=3, probes=1)
+    case = rheo.exact.audit._case(world, params, None, None)
+    rounds = rheo.exact.audit._Tally(case)
+    for digits in rheo.exact.audit._forced_draws(case):
+        tree, weight = rheo.exact.audit._grow_forced(case, digits)
+        root = torch.zeros(len(digits), dtype=torch.int64)
+        rounds.add(tree, rheo.algorithm.tree.prune(tree, root, params.R), weight)
+    truth = without = 0.0
+    for accepted, masses in enumerate(rounds.emitted):
+        for code, mass in enumerate(masses.tolist()):
+            tokens = [code // V**i % V for i in range(accepted, -1, -1)][:accepted]
+            ends = (i for i, token in enumerate(tokens, 1) if token in world.ends)
+            truth += mass * next(ends, accepted)
+            without += mass * accepted
+    assert audit(world, params).expected_accepted == pytest.approx(truth, abs=1e-12)
+    assert audit(plain, params).expected_accepted == pytest.approx(without, abs=1e-12)
+    assert truth < without - 0.02
 
 
 # Bugs planted in the engine. Each must give TV > 1e-3 on a world chosen for it.

@@ -181,7 +181,7 @@ def headline(run: Run, round: Round) -> str:
     said += _probes(run, round.visits, round.nodes) if probes else ""
     both = {
         "expected": f"{round.expected_accepted:.2f}",
-        "one_hot": f"{one_hot_expected(round):.2f}",
+        "one_hot": f"{one_hot_expected(run, round):.2f}",
     }
     said += (labels.EXPECTED if probes else labels.EXPECTED_ONE_HOT).format(**both)
     lossless = strategy_fields(run.params.get("strategy")).lossless
@@ -203,14 +203,15 @@ def _probes(run: Run, visits: Sequence[Visit], nodes: Sequence[Node]) -> str:
     return labels.PROBES_LOST.format(tokens=" ".join(lost)) if lost else labels.NO_PROBE
 
 
-def one_hot_expected(round: Round) -> float:
+def one_hot_expected(run: Run, round: Round) -> float:
     """Return the expected accepted tokens of these nodes, were each verified as a point mass.
 
-    Exact: one-hot verification reaches a node with the product of p along its path.
+    Exact: one-hot verification reaches a node with the product of p along its path. A node below
+    one that ends the text does not count.
     """
     reach = [1.0]
-    for node in round.nodes[1:]:
-        reach.append(reach[node.parent] * node.p)
+    for node, ended in zip(round.nodes[1:], round.below_end(run.end_tokens)[1:], strict=True):
+        reach.append(0.0 if ended else reach[node.parent] * node.p)
     return math.fsum(reach[1:])
 
 

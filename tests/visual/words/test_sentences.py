@@ -1,6 +1,7 @@
 """Words: what of a token shows, what a transcript holds, and whether sentences tell the truth."""
 
 import json
+import math
 import re
 import unicodedata
 from dataclasses import replace
@@ -237,8 +238,20 @@ def test_headlines():
 
 
 def test_one_hot_expects_the_sum_of_path_products():
-    for r, expected in zip(by_hand.run().rounds, (1.16, 1.39, 0.95), strict=True):
-        assert sentences.one_hot_expected(r) == pytest.approx(expected, abs=1e-12)
+    run = by_hand.run()
+    for r, expected in zip(run.rounds, (1.16, 1.39, 0.95), strict=True):
+        assert sentences.one_hot_expected(run, r) == pytest.approx(expected, abs=1e-12)
+
+
+def test_one_hot_expects_nothing_below_a_node_that_ends_the_text():
+    run = by_hand.run()
+    r = run.rounds[0]
+    parent = next(n.parent for n in r.nodes if n.depth == 2)
+    ends = replace(run, end_tokens=(r.nodes[parent].token,))
+    below = [i for i, n in enumerate(r.nodes) if n.parent == parent]
+    lost = math.fsum(math.prod(r.nodes[j].p for j in r.path(i)) for i in below)
+    gap = sentences.one_hot_expected(run, r) - sentences.one_hot_expected(ends, r)
+    assert gap == pytest.approx(lost, abs=1e-12) and lost > 0.01
 
 
 def test_the_summary():
