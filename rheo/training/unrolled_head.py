@@ -47,7 +47,7 @@ class UnrolledHead(Eagle3):
             attention = attend(self._by_text(q, texts), keys, values)  # (Hkv, B, G, S, hd)
             attention = attention.transpose(1, 2).reshape(q.shape)
             out = self._finish(residual, attention).float()
-            normed = self._norm(out, "norm")
+            normed = self.weights.norm(out, "norm")
             outputs.append(normed.view(texts, slots, -1))
             below = normed if self.norm_output else out
             hidden = later(below.view(texts, slots, -1), 1).flatten(0, 1)
@@ -55,7 +55,7 @@ class UnrolledHead(Eagle3):
 
     def _angles(self, slots: int, texts: int) -> tuple[Tensor, Tensor]:
         """Return cos and sin (B*S, hd) of every slot of every text."""
-        weight = self.weights["fc"]
+        weight = self.weights["norm"]
         positions = torch.arange(slots, device=weight.device)[None]
         cos, sin = self.rotary(weight.detach(), positions)  # (1, S, hd)
         return cos[0].repeat(texts, 1), sin[0].repeat(texts, 1)

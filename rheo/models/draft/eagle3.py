@@ -18,8 +18,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from rheo.errors import RheoError
+from rheo.models.cpu.fused_linear import FusedLinear
 from rheo.models.draft.adapt import choose_embeddings, fit_vocabulary, fuse, rotary, rotate
 from rheo.models.draft.checkpoints import Checkpoint, read
+from rheo.models.draft.head_weights import HeadWeights
 from rheo.models.draft.layer_ids import AskedLayers
 from rheo.models.draft.protocol import descend
 from rheo.models.target.cuda_graphs import Graphs
@@ -42,6 +44,7 @@ class Eagle3(nn.Module):
         rope_theta: overrides the checkpoint's base; some heads accept better at 10000 than at
             the base that their config names.
         name: shown to people.
+        linear: what the products run on, such as `PackedLinear`; None is torch's own.
 
     Raises:
         RheoError: the head does not fit this target.
@@ -61,6 +64,7 @@ class Eagle3(nn.Module):
         dtype: torch.dtype = torch.float32,
         rope_theta: float | None = None,
         name: str = "EAGLE-3",
+        linear: type[FusedLinear] | None = None,
     ) -> None:
         super().__init__()
         config, tensors = checkpoint.config, dict(checkpoint.tensors)
@@ -73,12 +77,10 @@ class Eagle3(nn.Module):
         self.embeddings = choose_embeddings(tensors.pop("embeddings", None), embeddings, config)
         self.embeddings = self.embeddings.to(device)
         self.rotary = rotary(config, rope_theta).to(device)
-        self.weights = nn.ParameterDict(
-            {key: nn.Parameter(x.to(device, dtype), False) for key, x in fuse(tensors).items()}
-        )
+        self.weights = HeadWeights(fuse(tensors), device, dtype, config.eps, linear)
         self.norm_before_residual = "norm_before_residual" in config.switches
         self.norm_output = "norm_output" in config.switches
-        place = self.weights["fc"].device
+        place = self.weights["norm"].device
         self.bucket = BUCKET if place.type == "cuda" else 1
         self.graphs = Graphs(self._level_step, place)
         self._keys = self._values = torch.empty(0)
@@ -94,6 +96,7 @@ class Eagle3(nn.Module):
         dtype: torch.dtype = torch.float32,
         rope_theta: float | None = None,
         layers: AskedLayers | None = None,
+        linear: type[FusedLinear] | None = None,
     ) -> "Eagle3":
         """Read a checkpoint folder of any of the three layouts; arguments and errors as above.
 
@@ -102,12 +105,13 @@ class Eagle3(nn.Module):
         found, name = read(folder), f"EAGLE-3 {Path(folder).name}"
         if layers is not None:
             found = replace(found, config=found.config.reading(layers))
-        return cls(found, target_embeddings, target_layers, device, dtype, rope_theta, name)
+        given = (target_embeddings, target_layers, device, dtype, rope_theta, name, linear)
+        return cls(found, *given)
 
     @torch.inference_mode()
     def reset(self, capacity: int, scratch: int) -> None:
         """Forget the sequence; make room for `capacity` true rows and `scratch` tree rows."""
-        weight, config, rows = self.weights["fc"], self.config, self._columns(capacity + scratch)
+        weight, config, rows = self.weights["norm"], self.config, self._columns(capacity + scratch)
         shape = (config.kv_heads, rows, config.head_dim)
         if self._keys.shape != shape:
             self.graphs.clear()  # they write into the former rows
@@ -132,7 +136,7 @@ class Eagle3(nn.Module):
         self._keys[:, rows], self._values[:, rows] = k, v
         self.length = rows.stop
         out = self._finish(residual[-1:], self._attend(q[:, -1:], rows.stop, None))  # (1, d)
-        normed = self._norm(out, "norm")
+        normed = self.weights.norm(out, "norm")
         self._forget_tree(normed if self.norm_output else out)
         return self._logits(normed)[0]
 
@@ -173,7 +177,7 @@ class Eagle3(nn.Module):
         self._keys.index_copy_(1, slots, k)
         self._values.index_copy_(1, slots, v)
         out = self._finish(residual, self._attend(q, seen.shape[1], seen))  # (b, d)
-        normed = self._norm(out, "norm")
+        normed = self.weights.norm(out, "norm")
         return self._logits(normed), normed if self.norm_output else out
 
     @torch.inference_mode()
@@ -199,7 +203,7 @@ class Eagle3(nn.Module):
     @torch.inference_mode()
     def teacher_forced(self, tokens: Tensor, features: Tensor) -> Tensor:
         """Return logits (n - 1, Vd) float32: row t is what follows token t + 1; see `slots`."""
-        return self._logits(self._norm(self.slots(tokens, features), "norm"))
+        return self._logits(self.weights.norm(self.slots(tokens, features), "norm"))
 
     def _check_features(self, tokens: Tensor, features: Tensor | None) -> Tensor:
         """Return the features (f, 3dt) of the f slots that `extend` adds."""
@@ -220,37 +224,34 @@ class Eagle3(nn.Module):
         self._hidden, self._depth = hidden, 0
         self._mask = torch.ones(1, 0, dtype=torch.bool, device=hidden.device)
 
-    def _norm(self, x: Tensor, name: str) -> Tensor:
-        weight = self.weights[name]
-        return F.rms_norm(x, weight.shape, weight, self.config.eps)
-
     def _fuse_features(self, features: Tensor) -> Tensor:
         """Fuse (f, 3dt) to (f, d). Only the target's features pass through fc, never an output."""
-        x = features.to(self.weights["fc"].dtype)
+        x = features.to(self.weights["norm"].dtype)
         if "fc_norm_0" in self.weights:
-            parts = (self._norm(part, f"fc_norm_{i}") for i, part in enumerate(x.chunk(3, -1)))
+            parts = (
+                self.weights.norm(part, f"fc_norm_{i}") for i, part in enumerate(x.chunk(3, -1))
+            )
             x = torch.cat(list(parts), dim=-1)
         if "input_norm" in self.weights:
-            x = self._norm(x, "input_norm")
-        return x @ self.weights["fc"]
+            x = self.weights.norm(x, "input_norm")
+        return self.weights.product(x, "fc")
 
     def _join(self, tokens: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
         """Return the layer's input (b, 2d), embedding first, and its residual (b, d)."""
         embedded = F.embedding(tokens, self.embeddings).to(hidden.dtype)
-        normed = self._norm(hidden, "hidden_norm")
-        joined = torch.cat([self._norm(embedded, "embed_norm"), normed], dim=-1)
+        normed = self.weights.norm(hidden, "hidden_norm")
+        joined = torch.cat([self.weights.norm(embedded, "embed_norm"), normed], dim=-1)
         return joined, normed if self.norm_before_residual else hidden
 
     def _project(self, a: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return q (H, b, hd), k, v (Hkv, b, hd); q and k rotated by cos, sin (b or 1, hd)."""
         c = self.config
-        x = a @ self.weights["qkv"]
-        if "qkv_bias" in self.weights:
-            x = x + self.weights["qkv_bias"]
-        x = x.view(len(a), -1, c.head_dim).transpose(0, 1)  # (H + 2Hkv, b, hd)
+        x = (
+            self.weights.product(a, "qkv").view(len(a), -1, c.head_dim).transpose(0, 1)
+        )  # (H + 2Hkv, b, hd)
         q, k, v = x.split([c.heads, c.kv_heads, c.kv_heads])
         if "q_norm" in self.weights:
-            q, k = self._norm(q, "q_norm"), self._norm(k, "k_norm")
+            q, k = self.weights.norm(q, "q_norm"), self.weights.norm(k, "k_norm")
         return rotate(q, cos, sin), rotate(k, cos, sin), v
 
     def _columns(self, rows: int) -> int:
@@ -280,11 +281,10 @@ class Eagle3(nn.Module):
     def _finish(self, residual: Tensor, attention: Tensor) -> Tensor:
         """Run the rest of the layer: (b, d) and (H, b, hd) -> (b, d)."""
         flat = attention.transpose(0, 1).flatten(1)  # (b, H*hd)
-        x = residual + flat @ self.weights["o"]
-        if "o_bias" in self.weights:
-            x = x + self.weights["o_bias"]
-        gate, up = (self._norm(x, "mlp_norm") @ self.weights["gate_up"]).chunk(2, dim=-1)
-        return x + (F.silu(gate) * up) @ self.weights["down"]
+        x = residual + self.weights.product(flat, "o")
+        normed = self.weights.norm(x, "mlp_norm")
+        gate, up = self.weights.product(normed, "gate_up").chunk(2, dim=-1)
+        return x + self.weights.product(F.silu(gate) * up, "down")
 
     def _logits(self, normed: Tensor) -> Tensor:
-        return (normed @ self.weights["lm_head"]).float()
+        return self.weights.product(normed, "lm_head").float()

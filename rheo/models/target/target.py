@@ -5,12 +5,15 @@ from collections.abc import Sequence
 from typing import cast
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from rheo.errors import RheoError
+from rheo.models.cpu.fast_forward import fast_forward
+from rheo.models.cpu.llama_forward import LlamaForward
 from rheo.models.target.cuda_graphs import Graphs
 from rheo.models.target.detokenizer import TextStream, TokenText
+from rheo.models.target.feature_taps import FeatureTaps
 from rheo.models.target.kv_cache import BUCKET, KVCache
 from rheo.models.target.pretrained import (
     check_supported,
@@ -37,6 +40,7 @@ class Target:
         mask_kind: "additive" (0 or the dtype's minimum) or "bool". `eager` adds its mask, where a
             bool one would be silently wrong, and always gets the additive one.
         bucket: columns that masked calls are rounded up to; default 256 on CUDA, 1 on a CPU.
+        forward: the pass that runs instead of the model's own; see `models.cpu.fast_forward`.
 
     Raises:
         RheoError: the architecture cannot be verified with a tree mask; the sentence names why.
@@ -49,13 +53,15 @@ class Target:
         feature_layers: Sequence[int] | None = None,
         mask_kind: str = "additive",
         bucket: int | None = None,
+        forward: LlamaForward | None = None,
     ) -> None:
         self.model, self.tokenizer, self.mask_kind = model.eval(), tokenizer, mask_kind
+        self.forward = forward
         config = model.config.get_text_config()
         check_supported(model)
         self._decoder = model.get_decoder()
         self.embeddings = cast(Tensor, model.get_input_embeddings().weight)  # (V, d)
-        self.vocab_size: int = model.get_output_embeddings().weight.shape[0]
+        self.vocab_size: int = model.get_output_embeddings().out_features
         self.hidden_size: int = config.hidden_size
         self.layers: int = config.num_hidden_layers
         self.context: int = config.max_position_embeddings
@@ -71,8 +77,7 @@ class Target:
             bucket = BUCKET if self.device.type == "cuda" else 1
         self.cache = KVCache(places, config.num_key_value_heads, width, self.dtype, bucket)
         self.graphs = Graphs(self._tree_step, self.device) if len(set(places)) == 1 else None
-        self._captured: dict[int, Tensor] = {}
-        self._hooks: list[torch.utils.hooks.RemovableHandle] = []
+        self._taps = FeatureTaps(self._decoder)
         self.tap(feature_layers or ())
         self._display: TokenText | None = None
 
@@ -86,6 +91,7 @@ class Target:
         feature_layers: Sequence[int] | None = None,
         attn: str = "sdpa",
         token: str | None = None,
+        forward: str = "auto",
     ) -> "Target":
         """Load a model folder or Hub id; tensors only (safetensors, else .bin), no code of it.
 
@@ -94,39 +100,28 @@ class Target:
             dtype: default bfloat16 on CUDA, float32 on a CPU.
             attn: "sdpa" or "eager".
             token: of the Hub, for gated models.
+            forward: "auto", or by name what runs on a CPU; see `models.cpu.fast_forward`.
 
         Raises:
             RheoError: nothing loadable there, no weights, or an unsupported architecture.
         """
         model, tokenizer = load_pretrained(folder_or_id, device, dtype, attn, token)
-        return cls(model, tokenizer, feature_layers)
-
-    def _tap(self, index: int) -> torch.utils.hooks.RemovableHandle:
-        """Add a pre-hook that keeps hidden state `index`: (1, n, d), the input of that layer."""
-        if not 0 <= index <= self.layers:
-            raise RheoError(
-                f"Feature layer {index} does not exist: this target has 0 to {self.layers}."
-            )
-
-        def keep(module: nn.Module, args: tuple, kwargs: dict) -> None:
-            self._captured[index] = args[0] if args else kwargs["hidden_states"]
-
-        last = index == self.layers
-        module = self._decoder.norm if last else self._decoder.layers[index]
-        return module.register_forward_pre_hook(keep, with_kwargs=True)
+        fast = fast_forward(model.eval(), forward)
+        return cls(model, tokenizer, feature_layers, forward=fast)
 
     def tap(self, feature_layers: Sequence[int]) -> None:
         """Return these hidden states from now on, in this order, instead of the former ones."""
-        self.close()
         self._forget_graphs()  # they return the former ones
-        self.feature_layers = tuple(feature_layers)
-        self._hooks = [self._tap(index) for index in self.feature_layers]
+        self._taps.move(feature_layers)
 
     def close(self) -> None:
         """Take the taps off the model."""
-        for hook in self._hooks:
-            hook.remove()
-        self._hooks = []
+        self._taps.close()
+
+    @property
+    def feature_layers(self) -> tuple[int, ...]:
+        """Return the hidden states that a pass returns."""
+        return self._taps.layers
 
     @property
     def length(self) -> int:
@@ -228,20 +223,27 @@ class Target:
             logits, *features = graphs(tokens, positions, spread, self.cache.places())
             return logits, features[0] if features else None
         logits = self._call(tokens, positions, spread, logits_to_keep)
-        return logits, self._take_features()
+        return logits, self._taps.take(self.device)
 
     def _tree_step(
         self, tokens: Tensor, positions: Tensor, spread: Tensor, slots: Tensor
     ) -> tuple[Tensor, ...]:
         """Run a masked pass for `Graphs`: all that changes from call to call is in a tensor."""
         self.cache.write_at(slots)
-        logits, features = self._call(tokens, positions, spread), self._take_features()
+        logits, features = self._call(tokens, positions, spread), self._taps.take(self.device)
         return (logits,) if features is None else (logits, features)
 
     def _call(
         self, tokens: Tensor, positions: Tensor, spread: Tensor | None, logits_to_keep: int = 0
     ) -> Tensor:
         """Run the model itself; return logits (n or kept, V)."""
+        if self.forward is not None:
+            logits, states = self.forward(
+                tokens[None], positions[None], spread, self.cache, self.feature_layers,
+                logits_to_keep,
+            )  # fmt: skip
+            self._taps.put(states)
+            return logits[0]
         output = self.model(
             input_ids=tokens[None],  # (1, n)
             attention_mask=spread,
@@ -263,14 +265,6 @@ class Target:
             return seen[None, None]
         bias = torch.zeros(n, columns, dtype=self.dtype, device=self.device)
         return bias.masked_fill_(~seen, torch.finfo(self.dtype).min)[None, None]
-
-    def _take_features(self) -> Tensor | None:
-        """Return features of this call's rows (n, taps * d), in the order of `feature_layers`."""
-        if not self.feature_layers:
-            return None
-        parts = [self._captured[index][0].to(self.device) for index in self.feature_layers]
-        self._captured.clear()
-        return torch.cat(parts, dim=-1)
 
     def _texts(self) -> PreTrainedTokenizerBase:
         if self.tokenizer is None:
