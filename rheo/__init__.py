@@ -43,6 +43,7 @@ def load(
     draft: str | None = None,
     device: str | None = None,
     dtype: str | None = None,
+    forward: str = "auto",
     progress: Callable[[str, float | None], None] | None = None,
 ) -> "Engine":
     """Return an engine with a pair of models in memory, fetched first if they are not here.
@@ -52,6 +53,7 @@ def load(
         target, draft: Hub ids or folders, instead of a pair.
         device: "cpu", "cuda", "cuda:1"; None is a GPU where there is one.
         dtype: "float32", "bfloat16", "float16"; None is bfloat16 on a GPU, float32 on a CPU.
+        forward: on a CPU "packed" (oneDNN), "plain", "transformers", or "auto", the faster.
         progress: called with each stage and the share of it that is done, where that is known.
 
     Raises:
@@ -71,7 +73,9 @@ def load(
         raise RheoError("A target and a draft belong together: name both, or a pair.")
     chosen = pair if target is None or draft is None else custom(target, draft)
     where = str(placement.device(device))
-    return Engine(load_pair(chosen, progress or quiet, device=where, dtype=placement.dtype(dtype)))
+    as_ = placement.dtype(dtype)
+    loaded = load_pair(chosen, progress or quiet, device=where, dtype=as_, forward=forward)
+    return Engine(loaded)
 
 
 def audit(world: "World | Mapping[str, Any]", params: DecodeParams | Mapping[str, Any]) -> "Audit":

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import NoReturn
 
+from rheo.cli.arithmetic import add_arithmetic
 from rheo.cli.training import add_corpus, add_train
 from rheo.cli.types import head_layers, in_range, positive, swept
 from rheo.models.hub.catalogue import DEFAULT, PAIRS
@@ -211,6 +212,7 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
         "what EAGLE reads, are tried on a short text, and the best is kept)",
     )
     add("--device", metavar="NAME", help="such as cpu or cuda:0 (default: a GPU if there is one)")
+    add_arithmetic(parser)
     add("--raw", action="store_true", help="the prompt as it is, without the chat template")
 
 

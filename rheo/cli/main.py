@@ -159,6 +159,7 @@ def _measure(
         "head": check.as_dict() if check else None,
         "device": str(engine.target.device),
         "dtype": str(engine.target.dtype).removeprefix("torch."),
+        "forward": engine.target.forward_name,
         "params": params.as_dict(),
     }
     return about | result, text
@@ -170,13 +171,20 @@ def _engine(args: argparse.Namespace) -> "Engine":
     from rheo.models.hub.catalogue import custom
     from rheo.models.hub.fetch import console_progress
     from rheo.models.loader import load_pair
-    from rheo.models.placement import usable
+    from rheo.models.placement import dtype, usable
 
     if (args.target is None) != (args.draft is None):
         raise RheoError("--target and --draft belong together: name both, or a --pair.")
     chosen = custom(args.target, args.draft) if args.target else args.pair
-    device, layers = usable(args.device), args.head_layers
-    engine = Engine(load_pair(chosen, console_progress(), device=device, head_layers=layers))
+    loaded = load_pair(
+        chosen,
+        console_progress(),
+        device=usable(args.device),
+        dtype=dtype(args.dtype),
+        head_layers=args.head_layers,
+        forward=args.forward,
+    )
+    engine = Engine(loaded)
     if engine.warning:
         print(engine.warning, file=sys.stderr)
     return engine

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rheo.cli.arithmetic import add_arithmetic
 from rheo.cli.types import positive, real, whole
 from rheo.models.hub.catalogue import DEFAULT, PAIRS
 
@@ -134,11 +135,7 @@ def _add_target(command: argparse.ArgumentParser) -> None:
     add("--pair", default=DEFAULT, metavar="NAME", help=names)
     add("--target", metavar="ID", help="a Hub id or a folder, instead of a named pair")
     add("--device", metavar="NAME", help="such as cpu or cuda:0 (default: a GPU if there is one)")
-    add(
-        "--dtype",
-        choices=("float32", "bfloat16"),
-        help="of the target (default: bfloat16 on a GPU, else float32)",
-    )
+    add_arithmetic(command)
 
 
 def _target(args: argparse.Namespace) -> tuple[str, "Target"]:
@@ -154,7 +151,8 @@ def _target(args: argparse.Namespace) -> tuple[str, "Target"]:
     folder = ensure_source(wanted, console_progress(), tokenizer=True)
     device = usable(args.device) or ("cuda" if torch.cuda.is_available() else "cpu")
     dtype = getattr(torch, args.dtype) if args.dtype else None
-    return args.target or args.pair, Target.load(str(folder), device=device, dtype=dtype)
+    name = args.target or args.pair
+    return name, Target.load(str(folder), device=device, dtype=dtype, forward=args.forward)
 
 
 def _add_number(

@@ -52,6 +52,7 @@ def load_pair(
     device: str | None = None,
     dtype: torch.dtype | None = None,
     head_layers: AskedLayers | None = None,
+    forward: str = "auto",
 ) -> LoadedPair:
     """Fetch what is missing, load both models, check that they fit.
 
@@ -61,6 +62,7 @@ def load_pair(
         device: default CUDA where there is one, else the CPU.
         dtype: default bfloat16 on CUDA, float32 on a CPU.
         head_layers: what a head reads of the target, instead of trying what its file may mean.
+        forward: what runs on a CPU; see `models.cpu.fast_forward`.
 
     Raises:
         RheoError: see `fetch.ensure`, `Target.load`, `Eagle3.load`; or too little memory.
@@ -74,7 +76,7 @@ def load_pair(
     check_fit(chosen.name, weights(paths.target) + weights(paths.draft), place, dtype)
     progress("Loading the target", None)
     try:
-        target = Target.load(str(paths.target), device=device, dtype=dtype)
+        target = Target.load(str(paths.target), device=device, dtype=dtype, forward=forward)
         progress("Loading the draft", None)
         draft = _load_draft(chosen, paths, target, head_layers)
         # the head that is shipped was trained here and names no ids: one reading, a short text
@@ -108,6 +110,7 @@ def _load_draft(
         target.dtype,
         chosen.rope_theta,
         head_layers,
+        None if target.forward is None else target.forward.linear,
     )
     check_width(head.config, target.hidden_size)
     return head

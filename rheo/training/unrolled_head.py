@@ -47,7 +47,7 @@ class UnrolledHead(Eagle3):
             attention = attend(self._by_text(q, texts), keys, values)  # (Hkv, B, G, S, hd)
             attention = attention.transpose(1, 2).reshape(q.shape)
             out = self._finish(residual, attention).float()
-            normed = self.weights.norm(out, "norm")
+            normed = self.weights.rms_norm(out, "norm")
             outputs.append(normed.view(texts, slots, -1))
             below = normed if self.norm_output else out
             hidden = later(below.view(texts, slots, -1), 1).flatten(0, 1)

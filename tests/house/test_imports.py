@@ -18,7 +18,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("rheo.errors", "rheo.version", "rheo.json_object", "rheo.whole_file"),
     ("rheo.ranges",),
     ("rheo.params",),
-    ("rheo.algorithm", "rheo.trace", "rheo.models.hub"),
+    ("rheo.algorithm", "rheo.trace", "rheo.models.hub", "rheo.models.cpu"),
     ("rheo.models.target",),
     ("rheo.models.draft",),
     ("rheo.models",),

@@ -110,7 +110,8 @@ def _load_engine(name: str, progress: _Progress) -> "Engine":
     wanted = settings.current()
     gc.collect()  # the pair before may wait in a cycle, and its memory is wanted
     device, dtype = placement.device(wanted.device), placement.dtype(wanted.dtype)
-    engine = Engine(load_pair(name, progress, device=str(device), dtype=dtype))
+    forward = wanted.forward
+    engine = Engine(load_pair(name, progress, device=str(device), dtype=dtype, forward=forward))
     reference_speed.measure(name, engine, progress)
     return engine
 

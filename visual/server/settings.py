@@ -23,6 +23,7 @@ from pydantic import (
 )
 
 from rheo.errors import RheoError
+from rheo.models.cpu.forwards import FORWARDS
 from rheo.models.hub.catalogue import DEFAULT, PAIRS
 from rheo.ranges import FULL, RANGES
 
@@ -111,6 +112,7 @@ _Pairs = Annotated[tuple[str, ...], BeforeValidator(_pairs)]
 _Hosts = Annotated[tuple[str, ...], BeforeValidator(_hosts)]
 _Device = Annotated[str, _like(r"auto|cpu|mps|cuda(:\d)?", "auto, cpu, mps, cuda or cuda:N")]
 _Dtype = Annotated[str, _like("|".join(DTYPES), f"one of {', '.join(DTYPES)}")]
+_Forward = Annotated[str, _like("|".join(FORWARDS), f"one of {', '.join(FORWARDS)}")]
 _Folder = Annotated[Path, BeforeValidator(_folder)]
 _Host = Annotated[str, _like(r"[\w.:-]+", "a host name or an address")]
 _Root = Annotated[
@@ -132,6 +134,9 @@ class Settings(BaseModel):
     )
     device: _Device = _set("auto", "RHEO_DEVICE", "auto", "`cpu`, `cuda`, `cuda:N`, `mps`")
     dtype: _Dtype = _set("auto", "RHEO_DTYPE", "auto", "`float32`, `bfloat16`, `float16`")
+    forward: _Forward = _set(
+        "auto", "RHEO_FORWARD", "auto", "on a CPU: `packed`, `plain`, `transformers`"
+    )
     home: _Folder | None = _set(
         None, "RHEO_HOME", "the cache folder", "where converted weights are kept"
     )

@@ -1,20 +1,17 @@
 """Choose how a model runs on this CPU, by a trial at load, and check it against transformers."""
 
 import time
-from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
 from transformers import DynamicCache, PreTrainedModel
 
 from rheo.errors import RheoError
+from rheo.models.cpu.forwards import FORWARDS
 from rheo.models.cpu.fused_linear import FusedLinear, OutputRows
 from rheo.models.cpu.llama_forward import LlamaForward
 from rheo.models.cpu.llama_shape import shape_misfit
 from rheo.models.cpu.packed_linear import PackedLinear, can_pack
-
-Forward = Literal["auto", "packed", "plain", "transformers"]
-FORWARDS: tuple[str, ...] = get_args(Forward)
 
 _TRIAL_ROWS = (1, 8, 32)  # of a plain step, of a small tree and of a larger one
 _TRIALS = 5
@@ -41,7 +38,7 @@ def fast_forward(model: PreTrainedModel, asked: str = "auto") -> LlamaForward | 
         raise RheoError(f"There is no forward {asked!r}: choose one of {', '.join(FORWARDS)}.")
     if asked == "transformers":
         return None
-    weight = model.get_input_embeddings().weight
+    weight: Tensor = model.get_input_embeddings().weight  # type: ignore[assignment]
     why = None if weight.device.type == "cpu" else f"it is on {weight.device.type}"
     why = why or (None if model.dtype in _AGREES else f"its dtype is {model.dtype}")
     why = why or shape_misfit(model)
@@ -86,8 +83,8 @@ def _spent(layer: FusedLinear) -> float:
 
 def _checked(model: PreTrainedModel, kind: type[FusedLinear]) -> LlamaForward | None:
     """Return the pass on such layers, or None with the layers put back if its logits differ."""
-    size = min(model.get_input_embeddings().weight.shape[0], 1 << 15)
-    tokens = torch.arange(1, 9)[None] * 7919 % size  # (1, 8) any
+    vocab: int = model.config.vocab_size
+    tokens = torch.arange(1, 9)[None] * 7919 % vocab  # (1, 8) any
     want = model(input_ids=tokens, use_cache=False).logits.float()
     forward = LlamaForward(model, kind)
     positions = torch.arange(tokens.shape[1])[None]

@@ -21,6 +21,7 @@ class FusedLinear(nn.Module):
     ([[3.0, 1.0]], [[13.0, 11.0]], [[30.0, 10.0]])
     """
 
+    name = "plain"  # among `forwards.FORWARDS`
     bias: Tensor | None
     _weight: Tensor
 
@@ -88,6 +89,6 @@ class OutputRows(nn.Module):
 
 def merged(layers: list[nn.Linear], kind: type[FusedLinear]) -> FusedLinear:
     """Return one layer of the outputs of several, side by side."""
-    biases = [layer.bias for layer in layers]
-    bias = None if biases[0] is None else torch.cat(biases)
-    return kind(torch.cat([layer.weight for layer in layers]), bias)
+    biased = layers[0].bias is not None
+    bias = torch.cat(tuple(layer.bias for layer in layers)) if biased else None
+    return kind(torch.cat(tuple(layer.weight for layer in layers)), bias)

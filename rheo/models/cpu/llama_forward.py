@@ -24,9 +24,11 @@ class LlamaForward:
 
     def __init__(self, model: PreTrainedModel, linear: type[FusedLinear]) -> None:
         config, decoder = model.config, model.get_decoder()
+        embeddings: nn.Embedding = model.get_input_embeddings()  # type: ignore[assignment]
+        self.linear = linear
         self.heads, self.kv_heads = config.num_attention_heads, config.num_key_value_heads
         self.width: int = getattr(config, "head_dim", None) or config.hidden_size // self.heads
-        self._embeddings: Tensor = model.get_input_embeddings().weight.detach()
+        self._embeddings = embeddings.weight.detach()
         self._rotary = decoder.rotary_emb
         self._layers = [_Layer(layer, linear) for layer in decoder.layers]
         self._norm = _Norm(decoder.norm)

@@ -29,6 +29,8 @@ class PackedLinear(FusedLinear):
     ([[3.0, 1.0]], [[1.0, 2.0], [0.0, 1.0]])
     """
 
+    name = "packed"
+
     def _laid_out(self, weight: Tensor) -> Tensor:
         return torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), _ROWS)
 

@@ -136,7 +136,7 @@ class Eagle3(nn.Module):
         self._keys[:, rows], self._values[:, rows] = k, v
         self.length = rows.stop
         out = self._finish(residual[-1:], self._attend(q[:, -1:], rows.stop, None))  # (1, d)
-        normed = self.weights.norm(out, "norm")
+        normed = self.weights.rms_norm(out, "norm")
         self._forget_tree(normed if self.norm_output else out)
         return self._logits(normed)[0]
 
@@ -177,7 +177,7 @@ class Eagle3(nn.Module):
         self._keys.index_copy_(1, slots, k)
         self._values.index_copy_(1, slots, v)
         out = self._finish(residual, self._attend(q, seen.shape[1], seen))  # (b, d)
-        normed = self.weights.norm(out, "norm")
+        normed = self.weights.rms_norm(out, "norm")
         return self._logits(normed), normed if self.norm_output else out
 
     @torch.inference_mode()
@@ -203,7 +203,7 @@ class Eagle3(nn.Module):
     @torch.inference_mode()
     def teacher_forced(self, tokens: Tensor, features: Tensor) -> Tensor:
         """Return logits (n - 1, Vd) float32: row t is what follows token t + 1; see `slots`."""
-        return self._logits(self.weights.norm(self.slots(tokens, features), "norm"))
+        return self._logits(self.weights.rms_norm(self.slots(tokens, features), "norm"))
 
     def _check_features(self, tokens: Tensor, features: Tensor | None) -> Tensor:
         """Return the features (f, 3dt) of the f slots that `extend` adds."""
@@ -229,29 +229,28 @@ class Eagle3(nn.Module):
         x = features.to(self.weights["norm"].dtype)
         if "fc_norm_0" in self.weights:
             parts = (
-                self.weights.norm(part, f"fc_norm_{i}") for i, part in enumerate(x.chunk(3, -1))
+                self.weights.rms_norm(part, f"fc_norm_{i}") for i, part in enumerate(x.chunk(3, -1))
             )
             x = torch.cat(list(parts), dim=-1)
         if "input_norm" in self.weights:
-            x = self.weights.norm(x, "input_norm")
+            x = self.weights.rms_norm(x, "input_norm")
         return self.weights.product(x, "fc")
 
     def _join(self, tokens: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
         """Return the layer's input (b, 2d), embedding first, and its residual (b, d)."""
         embedded = F.embedding(tokens, self.embeddings).to(hidden.dtype)
-        normed = self.weights.norm(hidden, "hidden_norm")
-        joined = torch.cat([self.weights.norm(embedded, "embed_norm"), normed], dim=-1)
+        normed = self.weights.rms_norm(hidden, "hidden_norm")
+        joined = torch.cat([self.weights.rms_norm(embedded, "embed_norm"), normed], dim=-1)
         return joined, normed if self.norm_before_residual else hidden
 
     def _project(self, a: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return q (H, b, hd), k, v (Hkv, b, hd); q and k rotated by cos, sin (b or 1, hd)."""
         c = self.config
-        x = (
-            self.weights.product(a, "qkv").view(len(a), -1, c.head_dim).transpose(0, 1)
-        )  # (H + 2Hkv, b, hd)
+        x = self.weights.product(a, "qkv").view(len(a), -1, c.head_dim)
+        x = x.transpose(0, 1)  # (H + 2Hkv, b, hd)
         q, k, v = x.split([c.heads, c.kv_heads, c.kv_heads])
         if "q_norm" in self.weights:
-            q, k = self.weights.norm(q, "q_norm"), self.weights.norm(k, "k_norm")
+            q, k = self.weights.rms_norm(q, "q_norm"), self.weights.rms_norm(k, "k_norm")
         return rotate(q, cos, sin), rotate(k, cos, sin), v
 
     def _columns(self, rows: int) -> int:
@@ -282,7 +281,7 @@ class Eagle3(nn.Module):
         """Run the rest of the layer: (b, d) and (H, b, hd) -> (b, d)."""
         flat = attention.transpose(0, 1).flatten(1)  # (b, H*hd)
         x = residual + self.weights.product(flat, "o")
-        normed = self.weights.norm(x, "mlp_norm")
+        normed = self.weights.rms_norm(x, "mlp_norm")
         gate, up = self.weights.product(normed, "gate_up").chunk(2, dim=-1)
         return x + self.weights.product(F.silu(gate) * up, "down")
 

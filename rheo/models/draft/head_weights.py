@@ -48,6 +48,6 @@ class HeadWeights(nn.ParameterDict):
         bias = f"{name}_bias"
         return y + self[bias] if bias in self else y
 
-    def norm(self, x: Tensor, name: str) -> Tensor:
+    def rms_norm(self, x: Tensor, name: str) -> Tensor:
         """Return x (..., d) after the RMS norm `name`."""
         return F.rms_norm(x, self[name].shape, self[name], self.eps)

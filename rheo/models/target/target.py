@@ -124,6 +124,11 @@ class Target:
         return self._taps.layers
 
     @property
+    def forward_name(self) -> str:
+        """Return what runs, a name of `models.cpu.forwards` other than auto."""
+        return "transformers" if self.forward is None else self.forward.linear.name
+
+    @property
     def length(self) -> int:
         """Return the number of committed rows."""
         return self.cache.length

@@ -5,7 +5,8 @@ import torch
 
 from rheo.errors import RheoError
 from rheo.models.cpu import fast_forward as chooser
-from rheo.models.cpu.fast_forward import FORWARDS, fast_forward, fastest
+from rheo.models.cpu.fast_forward import fast_forward, fastest
+from rheo.models.cpu.forwards import FORWARDS
 from rheo.models.cpu.fused_linear import FusedLinear, OutputRows
 from rheo.models.cpu.packed_linear import PackedLinear, can_pack
 from rheo.models.target.target import Target

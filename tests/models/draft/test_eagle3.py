@@ -9,6 +9,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from rheo.errors import RheoError
+from rheo.models.cpu.fused_linear import FusedLinear
+from rheo.models.cpu.packed_linear import PackedLinear
 from rheo.models.draft.eagle3 import Eagle3
 from rheo.models.draft.self_check import UNFIT, compare
 from tests.models.draft.heads import (
@@ -38,11 +40,13 @@ TREE = [[(3, 0), (9, 0), (5, 0)], [(7, 1), (3, 0), (8, 1)], [(2, 2), (1, 0)]]
 PATHS = [[3], [9], [5], [9, 7], [3, 3], [9, 8], [9, 8, 2], [9, 7, 1]]  # of its nodes, in order
 
 
-def make(tmp_path: Path, on: tuple[str, ...] = (), **changes) -> tuple[Eagle3, Reference]:
+def make(
+    tmp_path: Path, on: tuple[str, ...] = (), linear: type[FusedLinear] | None = None, **changes
+) -> tuple[Eagle3, Reference]:
     config, tensors = random_head(on=on)
     folder = write(tmp_path / "head", config | changes, tensors)
     text = random_text(1)
-    head = Eagle3.load(folder, text.embeddings, LAYERS)
+    head = Eagle3.load(folder, text.embeddings, LAYERS, linear=linear)
     return head, Reference(config | changes, tensors, text.embeddings)
 
 
@@ -56,9 +60,10 @@ def distance(a: Tensor, b: Tensor) -> float:
     return (a - b).abs().max().item()
 
 
+@pytest.mark.parametrize("linear", [None, PackedLinear, FusedLinear])
 @pytest.mark.parametrize("on", SWITCHES, ids="+".join)
-def test_text_and_tree_rows_equal_the_reference(tmp_path, on):
-    head, reference = make(tmp_path, on)
+def test_text_and_tree_rows_equal_the_reference(tmp_path, on, linear):
+    head, reference = make(tmp_path, on, linear)
     text = random_text(9)
     slots = reference.outputs(text.tokens[1:], reference.features(text.features))
     head.reset(9, 8)
