@@ -11,7 +11,10 @@ from rheo.trace.schema import Round, Run, Step, Visit
 
 _LIKELY = 0.05  # of p: a token that the target itself would draw
 _PRUNED = "its proxy, the third one's q, is too little to survive pruning"
-_REJECTED = "drawn from what the three leave, it is {token}, and rejected"
+_REJECTED = (
+    "it is kept, and is {token}, drawn from what the three leave; it loses its test, for u₁ = {u} "
+    "is not below min(1, {p} / {q_tilde}) = {ratio}"
+)
 
 
 class Found(NamedTuple):
@@ -43,19 +46,28 @@ def probe_saves(runs: Runs) -> list[Found] | None:
     if step.token in visit.ids[: run.params["K"]]:
         return None
     path = _path(run.rounds[0], visit.node)
-    if _ended(runs(1), path) is None or (end := _ended(runs(2), path)) is None:
+    if _ended(runs(1), path) is None or _ended(runs(2), path) is None:
         return None
-    third = next((n for n in runs(2).rounds[0].children(end) if n.kind == "probe"), None)
     best: dict[str, str | int] = {
         "token": _shown(run, step.token),
         "level": len(path) + 1,
         "K": run.params["K"],
         "best": run.rounds[0].accepted,
         "accepted": len(path),
+        "expected": f"{run.rounds[0].expected_accepted:.2f}",
+        "expected_topk": f"{runs(1).rounds[0].expected_accepted:.2f}",
         **_numbers(step),
-        "fate": _PRUNED if third is None else _REJECTED.format(token=_shown(runs(2), third.token)),
+        "fate": _fate(runs(2), runs(2).rounds[0].visits[-1]),
     }
     return [Found(0, best, step.p / _LIKELY)] * 3
+
+
+def _fate(run: Run, visit: Visit) -> str:
+    """Return what became of the probe of a visit that accepted none, in words."""
+    lost = next((step for step in visit.steps if step.rule == "probe"), None)
+    if lost is None:
+        return _PRUNED
+    return _REJECTED.format(token=_shown(run, lost.token), **_numbers(lost))
 
 
 def rrsw_luckier(runs: Runs) -> list[Found] | None:
