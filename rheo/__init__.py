@@ -17,8 +17,8 @@ plotly figure (`import visual`; the engine itself never draws).
 
 Rooms, in the order in which to read them: ranges, params, algorithm (its README is the
 specification), decoding (the loop), trace (what is recorded), models; then exact (distributions by
-enumeration), bench, training, gallery, cli. errors, json_object, whole_file and version are what
-all of them share.
+enumeration), bench, training, gallery, cli. errors, counting, json_object,
+whole_file and version are what all of them share.
 """
 
 from collections.abc import Callable, Mapping

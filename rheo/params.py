@@ -43,6 +43,18 @@ class StrategyFields:
         """Return how many slots of a node follow for probes."""
         return {"none": 0, "one": 1, "probes": probes}[self.probes]
 
+    def reads(self, name: str) -> bool:
+        """Return whether a run of this strategy depends on the parameter of this name.
+
+        >>> [STRATEGY_FIELDS[name].reads("m") for name in ("rheo", "topk", "autoregressive")]
+        [True, False, False]
+        """
+        if name == "probes":
+            return self.probes == "probes"
+        if name == "m":
+            return self.draws_tree and self.deterministic == "m"
+        return self.draws_tree or name not in ("K", "R", "depth", "S")
+
 
 STRATEGY_FIELDS: dict[str, StrategyFields] = {
     "rheo": StrategyFields(

@@ -126,7 +126,7 @@ _ROWS = (
         0,
         2**63 - 1,
         0,
-        "of the one generator of all uniforms: the same seed, the same text",
+        "of all uniforms: same seed, machine, versions and threads, same text",
     ),
     Range("max_new_tokens", 1, 65536, 64, "tokens after the prompt, an end token included"),
 )

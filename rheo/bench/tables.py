@@ -7,6 +7,7 @@ from rheo.bench.confidence import IntervalDict
 from rheo.bench.expected_acceptance import Compared
 from rheo.bench.throughput import Throughput
 from rheo.bench.vs_generate import AgainstGenerate
+from rheo.counting import counted
 from rheo.params import DecodeParams
 
 ABREAST = 4  # columns of intervals that fit a line
@@ -120,12 +121,19 @@ def compared(result: Compared) -> str:
     ]
     if len(result["strategies"]) <= ABREAST:
         tables.append(aligned(["suite", *result["strategies"]], suites))
-    notes = f"{result['contexts']} contexts, {result['draws']} trees each; intervals by context."
+    notes = _drawn(result)
     if "closed_form_gap" in result:
         notes += (
             f" Top-K equals the sum of its path products within {result['closed_form_gap']:.1e}."
         )
     return "\n\n".join([*tables, notes])
+
+
+def _drawn(result: Compared) -> str:
+    """Return how much was drawn, in words."""
+    contexts = counted(result["contexts"], ("{count} context", "{count} contexts"))
+    trees = counted(result["draws"], ("{count} tree", "{count} trees"))
+    return f"{contexts}, {trees} each; intervals by context."
 
 
 def depth_1(result: Compared, params: DecodeParams) -> str:
@@ -134,8 +142,9 @@ def depth_1(result: Compared, params: DecodeParams) -> str:
         [name, interval(s["first_acceptance"], 3), number(PAPER_DEPTH_1.get(name), 3)]
         for name, s in result["strategies"].items()
     ]
-    notes = f"{result['contexts']} contexts, {result['draws']} trees each; intervals by context."
-    notes += f"\nOne level of K = {params.K} slots, all kept, at T = {params.T:g}."
+    notes = _drawn(result)
+    slots = counted(params.K, ("K = {count} slot", "K = {count} slots"))
+    notes += f"\nOne level of {slots}, all kept, at T = {params.T:g}."
     if others := departures(params):
         notes += f" This is not the paper's setting: it has {', '.join(others)}."
     return aligned(["acceptance at depth 1", "here [95 %]", "paper"], rows) + "\n\n" + notes
@@ -155,5 +164,6 @@ def pairs(result: AgainstGenerate) -> str:
         for i, p in enumerate(result["pairs"], start=1)
     ]
     header = ["pair", "tokens", "ours, s", "generate, s", "ratio", "same ids"]
-    median = f"median ratio {interval(result['ratio'], 3)}, {result['threads']} threads"
+    threads = counted(result["threads"], ("{count} thread", "{count} threads"))
+    median = f"median ratio {interval(result['ratio'], 3)}, {threads}"
     return aligned(header, rows) + "\n\n" + median

@@ -15,6 +15,7 @@ from torch import Tensor
 from rheo.algorithm.expansion import KINDS, PROBE, Expansion, expand
 from rheo.algorithm.strategies import TABLE
 from rheo.algorithm.verify import Children, NodeRule, child_probability
+from rheo.counting import counted
 from rheo.errors import RheoError
 from rheo.exact.tempered_target import target_at
 from rheo.params import DecodeParams
@@ -130,9 +131,10 @@ def _stored(round: Round, node: int, own: DecodeParams, asked: DecodeParams) -> 
             f"stores ({len(visit.ids):,}): run it again with a smaller S."
         )
     if len(visit.ids) < asked.K:
+        stored = counted(len(visit.ids), ("{count} token", "{count} tokens"))
         raise RheoError(
-            f"Only {len(visit.ids)} tokens of the draft are stored here, too few for K = {asked.K} "
-            "slots: choose a smaller K."
+            f"The trace stores {stored} of the draft here, too few for K = {asked.K}: choose a "
+            "smaller K."
         )
     if asked.T != own.T and own.T == 0:
         raise RheoError("This run was greedy (T = 0): p is a single token, so only m can move.")

@@ -15,7 +15,7 @@ from tests.house.source import FILES, ROOT, SOURCES, graph_of, inside
 
 # from the lowest floor up; what stands on one floor does not import each other
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("rheo.errors", "rheo.version", "rheo.json_object", "rheo.whole_file"),
+    ("rheo.counting", "rheo.errors", "rheo.version", "rheo.json_object", "rheo.whole_file"),
     ("rheo.ranges",),
     ("rheo.params",),
     ("rheo.algorithm", "rheo.trace", "rheo.models.hub", "rheo.models.cpu"),

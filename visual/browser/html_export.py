@@ -20,7 +20,7 @@ from visual.browser.bundle import bundle
 from visual.round import bars
 from visual.server import routes
 from visual.tree import graph
-from visual.words import labels, recordings
+from visual.words import labels, recordings, sentences
 
 KEY = "run"  # the key of the only run there
 _FIGURES = 200  # panels of nodes off the walk; more would take long to make
@@ -42,9 +42,9 @@ def page(run: Run, show: int) -> tuple[str, str]:
     text = Template(source_files.text("saved_page.html")).substitute(
         hashes=f"{_hash(script.encode())} {_library_hash()}",
         version=__version__,
-        title=html.escape(_about(run, recordings.PAGE_TITLE)),
+        title=html.escape(_about(run, recordings.PAGE_TITLE, ("m", "T"))),
         head=html.escape(recordings.PAGE_HEAD),
-        about=html.escape(_about(run, recordings.PAGE_ABOUT)),
+        about=html.escape(_about(run, recordings.PAGE_ABOUT, tuple(labels.SETTING_FORMS))),
         no_script=html.escape(recordings.NO_SCRIPT),
         too_old=html.escape(recordings.TOO_OLD),
         style="\n".join(path.read_text(encoding="utf-8") for path in _STYLES),
@@ -126,16 +126,14 @@ def _beside(run: Run) -> list[tuple[int, int]]:
     return near + far
 
 
-def _about(run: Run, template: str) -> str:
-    known = {"m": "?", "K": "?", "R": "?", "depth": "?", "T": 0.0, "seed": "?", **run.params}
-    name = known.get("strategy", "?")
+def _about(run: Run, template: str, names: tuple[str, ...]) -> str:
+    """Return a template with the run's strategy and its settings of these names."""
+    name = run.params.get("strategy", "?")
     return template.format(
-        **{
-            **known,
-            "S": known.get("S") or FULL,
-            "strategy": labels.STRATEGY_NAMES.get(name, name),
-            "pair": run.pair,
-        }
+        strategy=labels.STRATEGY_NAMES.get(name, name),
+        pair=run.pair,
+        settings=sentences.settings(run, names, S=run.params.get("S") or FULL),
+        seed=run.params.get("seed", "?"),
     )
 
 

@@ -9,7 +9,16 @@ import json
 from rheo.json_object import JsonObject
 from rheo.trace.candidates import ghost_kind
 from rheo.trace.schema import Round, Run, Visit
-from visual.round import bars, fates, ranking, residual, round_table, steps, what_if_view
+from visual.round import (
+    bars,
+    fates,
+    ranking,
+    residual,
+    round_table,
+    steps,
+    transport_card,
+    what_if_view,
+)
 from visual.run import metrics, timeline
 from visual.style import palette
 from visual.tree import figure, graph
@@ -129,6 +138,7 @@ def panel(run: Run, round: Round, node: int, figures: bool = True) -> Message:
         "steps": _sentences_at(run, round, visit),
         "ranking": ranking.table(run, round, node),
         "figures": [drawn for drawn in drawings if drawn is not None],
+        "transport": transport_card.card(run, round, node),
     }
 
 

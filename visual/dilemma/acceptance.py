@@ -2,6 +2,7 @@
 
 import html
 
+from rheo.counting import counted, ordinal
 from rheo.exact.coupling import OneNode, Split
 from visual.style.palette import MARKS
 from visual.words import one_hot
@@ -66,22 +67,11 @@ def legend() -> str:
 
 def _places(K: int) -> dict[str, str]:
     """Return how the slots are spoken of."""
-    one = K == 1
     return {
-        "words": one_hot.SAME_WORD if one else one_hot.SAME_WORDS.format(K=K),
-        "place": one_hot.ONLY_PLACE if one else one_hot.ONE_PLACE.format(K=K),
+        "words": counted(K, one_hot.SAME_WORDS),
+        "place": counted(K, one_hot.ONE_PLACE),
         "last": ordinal(K),
     }
-
-
-def ordinal(n: int) -> str:
-    """Return a place in words.
-
-    >>> [ordinal(n) for n in (1, 2, 3, 4, 11, 13, 22, 64)]
-    ['1st', '2nd', '3rd', '4th', '11th', '13th', '22nd', '64th']
-    """
-    teens = n % 100 in (11, 12, 13)
-    return f"{n}{'th' if teens else one_hot.ORDINALS.get(n % 10, 'th')}"
 
 
 def sentence(node: OneNode, paper: bool = False) -> str:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rheo.counting import counted
 from visual.dilemma.acceptance import percent
 from visual.dilemma.binomial import bounds
 from visual.words import one_hot
@@ -71,7 +72,8 @@ def sentence(rule: str, made: list[TokenPair], rounds: int) -> str:
     out = sum(pair.outside for pair in made)
     template = one_hot.BAND_OUT if out else one_hot.BAND_IN
     name = html.escape(one_hot.RULE_NAMES[rule])
-    return template.format(rule=name, out=out, pairs=len(made), rounds=rounds)
+    many = counted(out, one_hot.PAIRS_OUT).format(pairs=len(made))
+    return template.format(rule=name, out=many, pairs=len(made), rounds=rounds)
 
 
 def _ends(pair: TokenPair) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 import html
 
+from rheo.counting import counted
 from rheo.trace.schema import Round, Run
 from visual.round import cards
 from visual.style.palette import MARKS
@@ -18,7 +19,9 @@ def sentence(run: Run, round: Round) -> str:
         for kind in ("deterministic", "probe", "filler")
     )
     if not round.visits[0].q_tilde:
-        return one_hot.STEP_FIXED.format(K=len(round.nodes) - 1, tokens=fixed)
+        return one_hot.STEP_FIXED.format(
+            slots=counted(len(round.nodes) - 1, one_hot.FIXED_SLOTS), tokens=fixed
+        )
     if not probe:
         said = one_hot.STEP_NO_PROBE.format(m=run.params["m"])
     else:

@@ -2,6 +2,7 @@
 
 import math
 
+from rheo.counting import counted
 from rheo.json_object import JsonObject
 from rheo.trace.residuals import residuals
 from rheo.trace.schema import Round, Run, Step, Visit
@@ -60,14 +61,18 @@ def _level(run: Run, round: Round, level: int) -> str:
     probes = sum(node.kind == "probe" for node in kept)
     some = verdicts.KEPT_SOME if slots > len(kept) else verdicts.KEPT_ALL
     survive = {
-        "kept": some[len(kept) > 1].format(kept=len(kept)),
-        "probes": verdicts.PROBES[probes > 1].format(probes=probes) if probes else "",
+        "kept": counted(len(kept), some),
+        "probes": counted(probes, verdicts.PROBES) if probes else "",
     }
+    if probes and len(kept) == 1:
+        survive["probes"] = verdicts.PROBE_ALONE
     if level == 1:
         return verdicts.LEVEL_ONE.format(named=_named(run, round), **survive)
-    above = verdicts.LEVEL_PARENTS.format(parents=_count(len(parents), "node"), above=level - 1)
+    above = verdicts.LEVEL_PARENTS.format(
+        parents=counted(len(parents), labels.COUNTS["node"]), above=level - 1
+    )
     return verdicts.LEVEL.format(
-        level=level, parents=above, proposed=_count(slots, "token"), **survive
+        level=level, parents=above, proposed=counted(slots, labels.COUNTS["token"]), **survive
     )
 
 
@@ -80,7 +85,9 @@ def _named(run: Run, round: Round) -> str:
         by_kind.setdefault(kind, []).append(word(run, child.token))
     parts = [
         verdicts.NAMED[kind].format(
-            tokens=_count(len(tokens), "token") if kind == "filler" else ", ".join(tokens)
+            tokens=counted(len(tokens), labels.COUNTS["token"])
+            if kind == "filler"
+            else ", ".join(tokens)
         )
         for kind, tokens in by_kind.items()
     ]
@@ -88,15 +95,10 @@ def _named(run: Run, round: Round) -> str:
 
 
 def _prune(round: Round) -> str:
-    kept = _count(len(round.nodes) - 1, "draft node")
+    kept = counted(len(round.nodes) - 1, labels.COUNTS["best draft node"])
     dropped = sum(len(node.ghosts) for node in round.nodes)
     template = verdicts.PRUNE if dropped else verdicts.NONE_DROPPED
-    return template.format(kept=kept, dropped=_count(dropped, "sibling"))
-
-
-def _count(count: int, noun: str) -> str:
-    one, more = verdicts.COUNTS[noun]
-    return one if count == 1 else more.format(count=count)
+    return template.format(kept=kept, dropped=counted(dropped, labels.COUNTS["sibling"]))
 
 
 def _after(

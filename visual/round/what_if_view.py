@@ -5,13 +5,14 @@ import importlib
 import math
 from typing import TYPE_CHECKING, Any
 
+from rheo.counting import counted
 from rheo.errors import RheoError
 from rheo.json_object import JsonObject
 from rheo.params import strategy_fields
 from rheo.trace.schema import Round, Run
 from visual.style.palette import MARKS
 from visual.style.plotly_base import cell
-from visual.words import measures
+from visual.words import labels, measures, sentences
 from visual.words.sentences import name, number
 
 if TYPE_CHECKING:
@@ -48,8 +49,12 @@ def _made(run: Run, round: Round, node: int, asked: JsonObject, vocabulary: int 
     size = vocabulary or engine.LARGEST_VOCABULARY
     before = engine.recompute(run, round, node, **own(run), vocabulary=size)
     after = engine.recompute(run, round, node, **asked, vocabulary=size)
-    title = html.escape(measures.WITH.format(m=after.m, T=after.T, K=after.K))
-    had = html.escape(measures.RUN_HAD.format(m=before.m, T=before.T, K=before.K))
+    said = [
+        sentences.settings(run, ("m", "T", "K"), m=look.m, T=look.T, K=look.K)
+        for look in (after, before)
+    ]
+    title, had = html.escape(measures.WITH.format(settings=said[0])), html.escape(said[1])
+    had = measures.RUN_HAD.format(settings=had)
     bars = "".join(_bar(which, look) for which, look in (("run", before), ("whatif", after)))
     return (
         f'<p class="wi-title"><b>{title}</b> <span>{had}</span></p>'
@@ -151,7 +156,8 @@ def _note(round: Round, node: int, run: Run, after: "RecomputedNode") -> str:
         visit = round.visited[node]
         known = len(visit.ids) + len(visit.outside_ids)
         error = number(math.ceil(after.error * 1000) / 1000)
-        said.append(measures.ERROR.format(known=known, rest=cell(visit.rest), error=error))
+        tokens = counted(known, labels.COUNTS["token"])
+        said.append(measures.ERROR.format(known=tokens, rest=cell(visit.rest), error=error))
     if not after.sure and after.uniforms:
         said.append(measures.UNSURE)
     return " ".join([*said, measures.NEEDS_RUN])

@@ -6,12 +6,13 @@ import statistics
 from dataclasses import dataclass
 from typing import Any
 
+from rheo.counting import counted
 from rheo.json_object import JsonObject
 from rheo.params import strategy_fields
 from rheo.trace.schema import Round, Run
 from visual.round import bars
 from visual.style.palette import MARKS
-from visual.words import measures, sentences
+from visual.words import labels, measures, sentences
 
 _PARTS = ("target", "draft", "verify", "other")
 ENDS = ("residual", "bonus")
@@ -195,9 +196,8 @@ def speed(run: Run, machine: Machine) -> str:
     if machine.plain is None:
         return measures.UNMEASURED
     times = ratio(run, machine)
-    said = measures.MEASURED.format(
-        ratio=times, ms=took, plain=machine.plain.ms, tokens=machine.plain.tokens
-    )
+    tokens = counted(machine.plain.tokens, labels.COUNTS["token"])
+    said = measures.MEASURED.format(ratio=times, ms=took, plain=machine.plain.ms, tokens=tokens)
     return said if times >= 1 else f"{said} {_why_slow(run, machine.plain)}"
 
 
@@ -207,7 +207,9 @@ def _why_slow(run: Run, plain: Plain) -> str:
     tau = len([e for r in run.rounds for e in r.emitted]) / len(run.rounds)
     if steps > tau / 2:
         rows = round(statistics.fmean(len(r.nodes) for r in run.rounds))
-        return measures.WHY_SLOW.format(rows=rows, steps=steps, tau=tau)
+        return measures.WHY_SLOW.format(
+            rows=counted(rows, labels.COUNTS["row"]), steps=steps, tau=tau
+        )
     return measures.WHY_SLOW_DRAFT.format(round=math.fsum(ms.values()) / plain.ms, tau=tau)
 
 
@@ -217,7 +219,8 @@ def device(run: Run) -> str:
     name, threads = measures.DEVICES.get(kind, kind), run.versions.get("threads")
     if kind != "cpu" or not threads:
         return name
-    return measures.THREADS.format(device=name, threads=threads)
+    shown = counted(int(threads), labels.COUNTS["thread"]) if threads.isdecimal() else threads
+    return measures.THREADS.format(device=name, threads=shown)
 
 
 def projection(run: Run) -> JsonObject | None:
@@ -246,7 +249,12 @@ def label(run: Run) -> str:
 
 def compared(old: Run, new: Run) -> str:
     """Return two runs of one prompt and one seed in a sentence."""
-    names = [k for k in new.params if old.params.get(k) != new.params[k]]
+    fields = [strategy_fields(run.params.get("strategy")) for run in (old, new)]
+    names = [
+        k
+        for k in new.params
+        if old.params.get(k) != new.params[k] and any(row.reads(k) for row in fields)
+    ]
     changed = ", ".join(
         measures.SETTING.format(name=k, old=_shown(old.params.get(k)), new=_shown(new.params[k]))
         for k in names

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 
+from rheo.counting import counted
 from rheo.errors import RheoError
 from visual.browser.messages import Message
 from visual.server.settings import current
@@ -44,7 +45,9 @@ class ModelQueue:
         mine = object()
         with self._moved:
             if len(self._tickets) > most:
-                raise RheoError(refusals.QUEUE_FULL.format(length=most))
+                raise RheoError(
+                    refusals.QUEUE_FULL.format(visitors=counted(most, refusals.VISITORS_WAIT))
+                )
             self._tickets.append(mine)
         try:
             yield mine

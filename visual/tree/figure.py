@@ -7,6 +7,7 @@ end, and shows in its own frames (`reveal`).
 
 import networkx as nx
 
+from rheo.counting import counted
 from rheo.trace.schema import Round, Run
 from visual.style import palette
 from visual.style.palette import CLEAR, INK, MUTED
@@ -86,8 +87,8 @@ def label(run: Run, round: Round) -> str:
     """Return the figure in a sentence, for who does not see it."""
     return labels.TREE_LABEL.format(
         round=round.index + 1,
-        nodes=len(round.nodes) - 1,
-        levels=round.levels,
+        nodes=counted(len(round.nodes) - 1, labels.COUNTS["draft node"]),
+        levels=counted(round.levels, labels.COUNTS["level"]),
         accepted=round.accepted,
         text=" ".join(sentences.name(run, e.token) for e in round.emitted),
     )

@@ -158,8 +158,7 @@ COVERAGE = "coverage"
 # --- the tree ---
 ROOT = "root"
 TREE_LABEL = (
-    "Draft tree of round {round}: {nodes} draft nodes on {levels} levels; {accepted} accepted; "
-    "the round added {text}."
+    "Draft tree of round {round}: {nodes} on {levels}; {accepted} accepted; the round added {text}."
 )
 HOVER_TOKEN = "<b>%{customdata[1]}</b>  {kind}"
 HOVER_NUMBERS = (
@@ -182,6 +181,29 @@ def hover(kind: str) -> str:
     return "<br>".join([HOVER_TOKEN.replace("{kind}", kind), *lines]) + "<extra></extra>"
 
 
+COUNTS = {  # noun -> (one, more), for `rheo.counting.counted`
+    "node": ("{count} node", "{count:,} nodes"),
+    "token": ("{count} token", "{count:,} tokens"),
+    "draft token": ("{count} draft token", "{count:,} draft tokens"),
+    "draft node": ("{count} draft node", "{count:,} draft nodes"),
+    "best draft node": ("the best draft node", "the {count:,} best draft nodes"),
+    "level": ("{count} level", "{count:,} levels"),
+    "sibling": ("{count} sibling is", "{count:,} of their siblings are"),
+    "kept child": ("the kept child", "the {count:,} kept children"),
+    "thread": ("{count} thread", "{count:,} threads"),
+    "row": ("{count} row", "{count:,} rows"),
+    "slot": ("{count} slot", "{count:,} slots"),
+}
+
+SETTING_FORMS = {
+    "m": "m = {m}",
+    "K": "K = {K}",
+    "R": "R = {R}",
+    "depth": "depth = {depth}",
+    "T": "T = {T:g}",
+    "S": "S = {S}",
+}
+
 # --- text: the transcript, one sentence a step, the summary ---
 PROBE_STEP = "Probe {token}: min(1, {p} / {q_tilde}) = {ratio}; u₁ = {u}: {verdict}."
 SIBLING_STEP = (
@@ -197,8 +219,7 @@ DISTRIBUTIONS = {"p": "p", "residual": "the residual"}
 SHARE = "u₂ = {u}"
 RESCALED = "{share} (u₂ = {u}, rescaled behind the head)"
 
-ACCEPTED = "One pass of the target, {tokens}: {accepted} of {drafted} draft tokens accepted"
-TOKENS = ("1 token", "{count} tokens")
+ACCEPTED = "One pass of the target, {tokens}: {accepted} of {drafted} accepted"
 PROBE_TAKEN = ", the probe {tokens} among them"
 PROBES_TAKEN = ", the probes {tokens} among them"
 PROBE_LOST = {  # by how the walk went on at that node
@@ -207,7 +228,10 @@ PROBE_LOST = {  # by how the walk went on at that node
 }
 PROBES_LOST = ", the probes {tokens} rejected"
 NO_PROBE = ", no probe on the way"
-EXPECTED = "; expected {expected}, and {one_hot} if all of its nodes were one-hot"
+EXPECTED = (
+    "; expected {expected}, and {one_hot} if these very nodes were one-hot (Top-K’s own tree is "
+    "another)"
+)
 EXPECTED_ONE_HOT = "; every node is a point mass (one-hot), {expected} in expectation"
 NO_DRAFT = "No draft: one forward pass of the target gave one token, {token}."
 BIASED = "; this strategy is biased"

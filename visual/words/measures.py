@@ -38,10 +38,10 @@ MADE_ELSEWHERE = (
 THE_REFERENCE = "This is plain decoding itself: {ms:.0f} ms a token, the reference for speed-ups."
 MEASURED = (
     "Speed-up on this machine: {ratio:.2f}×. A token took {ms:.0f} ms, plain decoding "
-    "{plain:.0f} ms (median of {tokens} tokens)."
+    "{plain:.0f} ms (median of {tokens})."
 )
 WHY_SLOW = (
-    "Why below 1: this device pays for every row. One verification of {rows} rows took as long as "
+    "Why below 1: this device pays for every row. One verification of {rows} took as long as "
     "{steps:.1f} plain steps, and a round gave {tau:.2f} tokens. A GPU reads the weights once for "
     "all rows, so that there they cost little more than one."
 )
@@ -49,7 +49,7 @@ WHY_SLOW_DRAFT = (
     "Why below 1: a round took as long as {round:.1f} plain steps and gave {tau:.2f} tokens."
 )
 DEVICES = {"cpu": "CPU", "cuda": "GPU", "mps": "Apple GPU"}
-THREADS = "{device}, {threads} threads"
+THREADS = "{device}, {threads}"
 
 MEASURING = "Measuring plain decoding"
 
@@ -73,8 +73,8 @@ WHATIF = {
     "hint": "Move T, m or K: this node answers at once.",
     "again": "Run again, same seed",
 }
-WITH = "With m = {m}, T = {T:g}, K = {K}"
-RUN_HAD = "the run: m = {m}, T = {T:g}, K = {K}"
+WITH = "With {settings}"
+RUN_HAD = "the run: {settings}"
 WHATIF_ROWS = {
     "z": "tail mass z",
     "probe": "probe",
@@ -93,7 +93,7 @@ NO_PROBE_HERE = "none kept"
 TOP_K = "Top-K has no probe: m changes nothing here."
 ALL_PRUNED = "Pruning kept no child of this node, so nothing is tested here."
 ERROR = (
-    "The trace keeps p on {known} tokens and the mass of the rest ({rest}), so probabilities at "
+    "The trace keeps p on {known} and the mass of the rest ({rest}), so probabilities at "
     "this T are right to ± {error}."
 )
 UNSURE = "Which uniform drew this node's probe is not certain; one is used that draws the same."

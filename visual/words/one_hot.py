@@ -46,9 +46,8 @@ SPLIT = {
     "missed": "missed: the target speaks alone",
 }
 NODE_PERCENT = "{value:.1f}\u00a0%"
-SAME_WORD, SAME_WORDS = "word", "{K} words"
-ONLY_PLACE, ONE_PLACE = "the only place", "one of the {K} places"
-ORDINALS = {1: "st", 2: "nd", 3: "rd"}
+SAME_WORDS = ("word", "{count} words")
+ONE_PLACE = ("the only place", "one of the {count} places")
 NODE_AHEAD = (
     "Guessing the same {words} every time is right {topk} of the time. Giving {place} to a word "
     "drawn at random makes it {rheo}: {gain} more words in a hundred for the same "
@@ -79,7 +78,11 @@ STACK_LABEL = "{rule}: {accepted} accepted; {parts}."
 STACK_OPTIMUM = "most that any rule can accept that keeps the probe’s slot"
 
 TICK_0 = "u₀"
-STEP_FIXED = "Top-K draws nothing: its slots are the {K} words the draft likes best, {tokens}."
+STEP_FIXED = "Top-K draws nothing: {slots}, {tokens}."
+FIXED_SLOTS = (
+    "its slot is the word the draft likes best",
+    "its slots are the {count} words the draft likes best",
+)
 STEP_DRAWN = "u₀ = {u} falls on {probe}: it is the probe. Fixed before the draw: {fixed}."
 STEP_FILLERS = " Then the next best, {tokens}, fill up."
 STEP_NO_PROBE = "The draft has no mass outside its top {m}: there is no probe."
@@ -115,7 +118,8 @@ SHIPPED = "Computed before and shipped; the same code gives the same numbers."
 SWEEPING = "{done} of {all} points …"
 PLAYED = "{rounds:,} rounds each, {speed:,.0f} rounds/s, seed {seed}."
 BAND_IN = "✓ {rule}: all {pairs} word pairs are inside the band after {rounds:,} rounds."
-BAND_OUT = "✕ {rule}: {out} of {pairs} word pairs are outside the band after {rounds:,} rounds."
+BAND_OUT = "✕ {rule}: {out} outside the band after {rounds:,} rounds."
+PAIRS_OUT = ("{count} of {{pairs}} word pairs is", "{count} of {{pairs}} word pairs are")
 BAND_NOTE = (
     "A column is a pair of words: how much more or less often it came than the target says, in "
     "points of a hundred. Grey: what chance alone allows (exact binomial bounds); it narrows as "

@@ -41,12 +41,9 @@ ROUNDS, NODES, TEXT = (
 )
 UNDRAWABLE = "This trace can be read but not drawn: it was not opened."
 
-PAGE_TITLE = "{strategy}, m = {m}, T = {T:g}, seed {seed} · RheoScope"
+PAGE_TITLE = "{strategy}, {settings}, seed {seed} · RheoScope"
 PAGE_HEAD = "RheoScope"
-PAGE_ABOUT = (
-    "{strategy} · {pair} · m = {m}, K = {K}, R = {R}, depth = {depth}, T = {T:g}, S = {S}, "
-    "seed {seed}"
-)
+PAGE_ABOUT = "{strategy} · {pair} · {settings}, seed {seed}"
 ABSENT = (
     "The figures of this node are not in this file, which keeps those of the walk and of what "
     "stands nearest to it."

@@ -2,9 +2,10 @@
 
 AHEAD = "{count} ahead of you …"
 QUEUE_FULL = (
-    "The model is busy and {length} visitors wait for it already, as many as may: try again in a "
+    "The model is busy and {visitors} for it already, as many as may: try again in a "
     "minute; the recorded runs and the other pages work meanwhile."
 )
+VISITORS_WAIT = ("{count} visitor waits", "{count} visitors wait")
 OUT_OF_MEMORY = (
     "The model ran out of memory and this run was ended: choose a smaller R, a smaller depth, "
     "fewer new tokens or a shorter prompt; the rounds shown still work."

@@ -6,6 +6,7 @@ import math
 import unicodedata
 from collections.abc import Sequence
 
+from rheo.counting import counted
 from rheo.params import strategy_fields
 from rheo.trace.schema import Node, Round, Run, Step, Visit
 from visual.style.palette import MARKS
@@ -72,6 +73,19 @@ def escape(text: str) -> str:
     '&lt;b&gt;"&amp;amp;"'
     """
     return html.escape(text, quote=False)
+
+
+def settings(run: Run, names: Sequence[str], **values: object) -> str:
+    """Return the run's settings of these names that its strategy depends on, in words.
+
+    Args:
+        values: what stands instead of the run's own.
+    """
+    fields, known = strategy_fields(run.params.get("strategy")), {**run.params, **values}
+    said = [
+        labels.SETTING_FORMS[n].format(**known) for n in names if n in known and fields.reads(n)
+    ]
+    return ", ".join(said)
 
 
 def sentences(run: Run, round: Round) -> list[str]:
@@ -174,10 +188,11 @@ def headline(run: Run, round: Round) -> str:
     if len(round.nodes) == 1:
         return labels.NO_DRAFT.format(token=word(run, round.visits[-1].steps[-1].token))
     probes = any(node.kind == "probe" for node in round.nodes)
-    one, more = labels.TOKENS
-    written = one if len(round.emitted) == 1 else more.format(count=len(round.emitted))
-    drafted = len(round.nodes) - 1
-    said = labels.ACCEPTED.format(tokens=written, accepted=round.accepted, drafted=drafted)
+    said = labels.ACCEPTED.format(
+        tokens=counted(len(round.emitted), labels.COUNTS["token"]),
+        accepted=round.accepted,
+        drafted=counted(len(round.nodes) - 1, labels.COUNTS["draft token"]),
+    )
     said += _probes(run, round.visits, round.nodes) if probes else ""
     both = {
         "expected": f"{round.expected_accepted:.2f}",

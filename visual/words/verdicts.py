@@ -19,16 +19,11 @@ NAMED = {  # by kind; fillers are counted
 AND = " and "
 LEVEL_PARENTS = "{parents} of level {above}"
 KEPT_ALL = ("it", "all of them")  # of one, of more
-KEPT_SOME = ("the one shown here", "the {kept} shown here")
-PROBES = (", a probe among them", ", {probes} probes among them")
+KEPT_SOME = ("the one shown here", "the {count} shown here")
+PROBES = (", a probe among them", ", {count} probes among them")
+PROBE_ALONE = ", the probe"  # where one node survives
 PRUNE = "Pruning keeps {kept} by score; {dropped} dropped."
 NONE_DROPPED = "Pruning keeps {kept} by score and drops none of their siblings."
-COUNTS = {  # noun -> (one, more)
-    "node": ("1 node", "{count} nodes"),
-    "token": ("1 token", "{count} tokens"),
-    "draft node": ("the best draft node", "the {count} best draft nodes"),
-    "sibling": ("1 sibling is", "{count} of their siblings are"),
-}
 
 # --- what a verdict's sentence ends with ---
 GOES_ON = "; the walk goes on at {token}."

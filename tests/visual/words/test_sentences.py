@@ -227,10 +227,12 @@ def test_headlines():
     run, rrsw = by_hand.run(), by_hand.rrsw()
     assert [sentences.headline(run, r) for r in run.rounds] == [
         "One pass of the target, 2 tokens: 1 of 7 draft tokens accepted, the probe ␣sea rejected, "
-        "then the filler ␣dog accepted; expected 1.41, and 1.16 if all of its nodes were one-hot.",
+        "then the filler ␣dog accepted; expected 1.41, and 1.16 if these very nodes were "
+        "one-hot (Top-K’s own tree is another).",
         "One pass of the target, 3 tokens: 2 of 7 draft tokens accepted, the probe ␣now among "
-        "them; expected 1.70, and 1.39 if all of its nodes were one-hot.",
-        "One pass of the target, 1 token: 1 of 1 draft tokens accepted; every node is a point "
+        "them; expected 1.70, and 1.39 if these very nodes were one-hot (Top-K’s own "
+        "tree is another).",
+        "One pass of the target, 1 token: 1 of 1 draft token accepted; every node is a point "
         "mass (one-hot), 0.95 in expectation.",
     ]
     biased = replace(rrsw, params={**rrsw.params, "strategy": "naive"})

@@ -44,6 +44,7 @@ export class NodePanel {
     part('facts').replaceChildren(...panel.facts.map(([name, value]) => factCell(name, value)));
     part('steps').replaceChildren(...panel.steps.map((sentence) => (
       Object.assign(document.createElement('li'), { textContent: sentence }))));
+    part('transport').innerHTML = panel.transport || '';
     this.rank(panel.ranking);
     this.conceal();
     requestAnimationFrame(() => setTimeout(() => this.sketch(panel)));  // the step itself is painted first
@@ -81,6 +82,7 @@ export class NodePanel {
     const mine = (frame) => ViewState.isVerdict(frame) && frame.node === node;
     const shown = view.frames.slice(0, view.revealed + 1).filter(mine);
     [...part('steps').children].forEach((item, step) => { item.hidden = !over && step >= shown.length; });
+    part('transport').hidden = !over && !shown.length;
     const boxes = [...part('figures').children].filter((box) => !box.hidden);
     for (const box of boxes) box.style.maxHeight = '';
     if (over || boxes.length < 2 || !view.round.walk.includes(node)) return;
