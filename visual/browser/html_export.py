@@ -20,7 +20,7 @@ from visual.browser.bundle import bundle
 from visual.round import bars
 from visual.server import routes
 from visual.tree import graph
-from visual.words import labels, recordings, sentences
+from visual.words import labels, measures, recordings, sentences
 
 KEY = "run"  # the key of the only run there
 _FIGURES = 200  # panels of nodes off the walk; more would take long to make
@@ -44,7 +44,7 @@ def page(run: Run, show: int) -> tuple[str, str]:
         version=__version__,
         title=html.escape(_about(run, recordings.PAGE_TITLE, ("m", "T"))),
         head=html.escape(recordings.PAGE_HEAD),
-        about=html.escape(_about(run, recordings.PAGE_ABOUT, tuple(labels.SETTING_FORMS))),
+        about=html.escape(_about(run, recordings.PAGE_ABOUT, tuple(measures.SETTING_FORMS))),
         no_script=html.escape(recordings.NO_SCRIPT),
         too_old=html.escape(recordings.TOO_OLD),
         style="\n".join(path.read_text(encoding="utf-8") for path in _STYLES),

@@ -8,7 +8,7 @@ from rheo.trace.residuals import residuals
 from rheo.trace.schema import Round, Run, Step, Visit
 from visual.round import bars, cards, residual
 from visual.tree import reveal
-from visual.words import labels, sentences, verdicts
+from visual.words import labels, measures, sentences, verdicts
 from visual.words.sentences import word
 
 OPEN = (0.15, 0.85)  # chances at which a guess is asked for; beyond them the verdict is told
@@ -69,10 +69,10 @@ def _level(run: Run, round: Round, level: int) -> str:
     if level == 1:
         return verdicts.LEVEL_ONE.format(named=_named(run, round), **survive)
     above = verdicts.LEVEL_PARENTS.format(
-        parents=counted(len(parents), labels.COUNTS["node"]), above=level - 1
+        parents=counted(len(parents), measures.COUNTS["node"]), above=level - 1
     )
     return verdicts.LEVEL.format(
-        level=level, parents=above, proposed=counted(slots, labels.COUNTS["token"]), **survive
+        level=level, parents=above, proposed=counted(slots, measures.COUNTS["token"]), **survive
     )
 
 
@@ -85,7 +85,7 @@ def _named(run: Run, round: Round) -> str:
         by_kind.setdefault(kind, []).append(word(run, child.token))
     parts = [
         verdicts.NAMED[kind].format(
-            tokens=counted(len(tokens), labels.COUNTS["token"])
+            tokens=counted(len(tokens), measures.COUNTS["token"])
             if kind == "filler"
             else ", ".join(tokens)
         )
@@ -95,10 +95,10 @@ def _named(run: Run, round: Round) -> str:
 
 
 def _prune(round: Round) -> str:
-    kept = counted(len(round.nodes) - 1, labels.COUNTS["best draft node"])
+    kept = counted(len(round.nodes) - 1, measures.COUNTS["best draft node"])
     dropped = sum(len(node.ghosts) for node in round.nodes)
     template = verdicts.PRUNE if dropped else verdicts.NONE_DROPPED
-    return template.format(kept=kept, dropped=counted(dropped, labels.COUNTS["sibling"]))
+    return template.format(kept=kept, dropped=counted(dropped, measures.COUNTS["sibling"]))
 
 
 def _after(

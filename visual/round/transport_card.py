@@ -11,7 +11,7 @@ from rheo.params import strategy_fields
 from rheo.trace.probe_coupling import PlanCost, plan_cost
 from rheo.trace.schema import Round, Run
 from visual.round.cards import bar, unit
-from visual.words import labels, transport_words
+from visual.words import measures, transport_words
 from visual.words.sentences import ordered
 
 LEAST_GAP = 5e-7  # a smaller one is a trace's rounding
@@ -36,7 +36,7 @@ def _with_probe(run: Run, found: PlanCost) -> list[str]:
         [found.stays, found.moved, found.cost, found.sure, found.drawn, found.least]
     )
     first = strategy_fields(run.params.get("strategy")).tests_deterministic_first
-    rule = transport_words.RULES[first]
+    rule = transport_words.VERIFIERS[first]
     same = found.gap < LEAST_GAP
     best = counted(found.kept - 1, transport_words.BEST) if found.kept > 1 else ""
     (gap,) = ordered([found.gap])
@@ -63,7 +63,7 @@ def _one_plan(found: PlanCost) -> str:
 
 
 def _children(found: PlanCost) -> str:
-    return counted(found.kept, labels.COUNTS["kept child"])
+    return counted(found.kept, measures.COUNTS["kept child"])
 
 
 def _paragraph(said: str) -> str:

@@ -12,7 +12,7 @@ from rheo.params import strategy_fields
 from rheo.trace.schema import Round, Run
 from visual.style.palette import MARKS
 from visual.style.plotly_base import cell
-from visual.words import labels, measures, sentences
+from visual.words import measures, sentences
 from visual.words.sentences import name, number
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _note(round: Round, node: int, run: Run, after: "RecomputedNode") -> str:
         visit = round.visited[node]
         known = len(visit.ids) + len(visit.outside_ids)
         error = number(math.ceil(after.error * 1000) / 1000)
-        tokens = counted(known, labels.COUNTS["token"])
+        tokens = counted(known, measures.COUNTS["token"])
         said.append(measures.ERROR.format(known=tokens, rest=cell(visit.rest), error=error))
     if not after.sure and after.uniforms:
         said.append(measures.UNSURE)

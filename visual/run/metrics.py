@@ -12,7 +12,7 @@ from rheo.params import strategy_fields
 from rheo.trace.schema import Round, Run
 from visual.round import bars
 from visual.style.palette import MARKS
-from visual.words import labels, measures, sentences
+from visual.words import measures, sentences
 
 _PARTS = ("target", "draft", "verify", "other")
 ENDS = ("residual", "bonus")
@@ -196,7 +196,7 @@ def speed(run: Run, machine: Machine) -> str:
     if machine.plain is None:
         return measures.UNMEASURED
     times = ratio(run, machine)
-    tokens = counted(machine.plain.tokens, labels.COUNTS["token"])
+    tokens = counted(machine.plain.tokens, measures.COUNTS["token"])
     said = measures.MEASURED.format(ratio=times, ms=took, plain=machine.plain.ms, tokens=tokens)
     return said if times >= 1 else f"{said} {_why_slow(run, machine.plain)}"
 
@@ -208,7 +208,7 @@ def _why_slow(run: Run, plain: Plain) -> str:
     if steps > tau / 2:
         rows = round(statistics.fmean(len(r.nodes) for r in run.rounds))
         return measures.WHY_SLOW.format(
-            rows=counted(rows, labels.COUNTS["row"]), steps=steps, tau=tau
+            rows=counted(rows, measures.COUNTS["row"]), steps=steps, tau=tau
         )
     return measures.WHY_SLOW_DRAFT.format(round=math.fsum(ms.values()) / plain.ms, tau=tau)
 
@@ -219,7 +219,7 @@ def device(run: Run) -> str:
     name, threads = measures.DEVICES.get(kind, kind), run.versions.get("threads")
     if kind != "cpu" or not threads:
         return name
-    shown = counted(int(threads), labels.COUNTS["thread"]) if threads.isdecimal() else threads
+    shown = counted(int(threads), measures.COUNTS["thread"]) if threads.isdecimal() else threads
     return measures.THREADS.format(device=name, threads=shown)
 
 

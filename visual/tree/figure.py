@@ -18,7 +18,7 @@ from visual.tree.graph import NodeName
 from visual.tree.nodes import FADED, GLYPHS
 from visual.tree.reveal import Moments
 from visual.tree.traces import CHOSEN, Place, scatter, short
-from visual.words import labels, sentences
+from visual.words import labels, measures, sentences
 
 CLOSE = 0.6  # the row of a leaf that the walk never came to
 ALONE = 2.0  # times as high: the row of an only child
@@ -87,8 +87,8 @@ def label(run: Run, round: Round) -> str:
     """Return the figure in a sentence, for who does not see it."""
     return labels.TREE_LABEL.format(
         round=round.index + 1,
-        nodes=counted(len(round.nodes) - 1, labels.COUNTS["draft node"]),
-        levels=counted(round.levels, labels.COUNTS["level"]),
+        nodes=counted(len(round.nodes) - 1, measures.COUNTS["draft node"]),
+        levels=counted(round.levels, measures.COUNTS["level"]),
         accepted=round.accepted,
         text=" ".join(sentences.name(run, e.token) for e in round.emitted),
     )

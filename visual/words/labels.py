@@ -181,29 +181,6 @@ def hover(kind: str) -> str:
     return "<br>".join([HOVER_TOKEN.replace("{kind}", kind), *lines]) + "<extra></extra>"
 
 
-COUNTS = {  # noun -> (one, more), for `rheo.counting.counted`
-    "node": ("{count} node", "{count:,} nodes"),
-    "token": ("{count} token", "{count:,} tokens"),
-    "draft token": ("{count} draft token", "{count:,} draft tokens"),
-    "draft node": ("{count} draft node", "{count:,} draft nodes"),
-    "best draft node": ("the best draft node", "the {count:,} best draft nodes"),
-    "level": ("{count} level", "{count:,} levels"),
-    "sibling": ("{count} sibling is", "{count:,} of their siblings are"),
-    "kept child": ("the kept child", "the {count:,} kept children"),
-    "thread": ("{count} thread", "{count:,} threads"),
-    "row": ("{count} row", "{count:,} rows"),
-    "slot": ("{count} slot", "{count:,} slots"),
-}
-
-SETTING_FORMS = {
-    "m": "m = {m}",
-    "K": "K = {K}",
-    "R": "R = {R}",
-    "depth": "depth = {depth}",
-    "T": "T = {T:g}",
-    "S": "S = {S}",
-}
-
 # --- text: the transcript, one sentence a step, the summary ---
 PROBE_STEP = "Probe {token}: min(1, {p} / {q_tilde}) = {ratio}; u₁ = {u}: {verdict}."
 SIBLING_STEP = (

@@ -1,5 +1,29 @@
 """What the run's box, the sliders that teach and the second run say."""
 
+# --- how many, and under which settings ---
+COUNTS = {  # noun -> (one, more), for `rheo.counting.counted`
+    "node": ("{count} node", "{count:,} nodes"),
+    "token": ("{count} token", "{count:,} tokens"),
+    "draft token": ("{count} draft token", "{count:,} draft tokens"),
+    "draft node": ("{count} draft node", "{count:,} draft nodes"),
+    "best draft node": ("the best draft node", "the {count:,} best draft nodes"),
+    "level": ("{count} level", "{count:,} levels"),
+    "sibling": ("{count} sibling is", "{count:,} of their siblings are"),
+    "kept child": ("the kept child", "the {count:,} kept children"),
+    "thread": ("{count} thread", "{count:,} threads"),
+    "row": ("{count} row", "{count:,} rows"),
+    "slot": ("{count} slot", "{count:,} slots"),
+}
+
+SETTING_FORMS = {
+    "m": "m = {m}",
+    "K": "K = {K}",
+    "R": "R = {R}",
+    "depth": "depth = {depth}",
+    "T": "T = {T:g}",
+    "S": "S = {S}",
+}
+
 # --- figures of a run ---
 FIGURES = {
     "tau": "τ, tokens per round",

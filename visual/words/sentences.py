@@ -10,7 +10,7 @@ from rheo.counting import counted
 from rheo.params import strategy_fields
 from rheo.trace.schema import Node, Round, Run, Step, Visit
 from visual.style.palette import MARKS
-from visual.words import labels
+from visual.words import labels, measures
 
 VISIBLE = {" ": "␣", "\n": "↵", "\r": "␍", "\t": "→", "\x7f": "␡", "\N{NO-BREAK SPACE}": "⍽"}
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}  # what does not print by itself
@@ -83,7 +83,7 @@ def settings(run: Run, names: Sequence[str], **values: object) -> str:
     """
     fields, known = strategy_fields(run.params.get("strategy")), {**run.params, **values}
     said = [
-        labels.SETTING_FORMS[n].format(**known) for n in names if n in known and fields.reads(n)
+        measures.SETTING_FORMS[n].format(**known) for n in names if n in known and fields.reads(n)
     ]
     return ", ".join(said)
 
@@ -189,9 +189,9 @@ def headline(run: Run, round: Round) -> str:
         return labels.NO_DRAFT.format(token=word(run, round.visits[-1].steps[-1].token))
     probes = any(node.kind == "probe" for node in round.nodes)
     said = labels.ACCEPTED.format(
-        tokens=counted(len(round.emitted), labels.COUNTS["token"]),
+        tokens=counted(len(round.emitted), measures.COUNTS["token"]),
         accepted=round.accepted,
-        drafted=counted(len(round.nodes) - 1, labels.COUNTS["draft token"]),
+        drafted=counted(len(round.nodes) - 1, measures.COUNTS["draft token"]),
     )
     said += _probes(run, round.visits, round.nodes) if probes else ""
     both = {

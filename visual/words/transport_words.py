@@ -16,4 +16,4 @@ ONE_PLAN = (
     "No probe is kept here, so nothing is drawn and there is one plan from the slots to p: it "
     "costs 1 − p({children}) = {cost}, the least there can be."
 )
-RULES = {True: "RRSw", False: "RheoVerification"}  # by whether deterministic children come first
+VERIFIERS = {True: "RRSw", False: "RheoVerification"}  # by who tests deterministic first
