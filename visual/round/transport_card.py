@@ -26,7 +26,7 @@ def card(run: Run, round: Round, node: int) -> str:
     segments = [("", getattr(found, part), part) for part in ("stays", "moved")]
     if found.probe:
         said.insert(1, unit(bar([*segments, ("", found.cost, "cost")])))
-    title = html.escape(transport_words.TITLE)
+    title = html.escape(transport_words.PLAN_HEAD)
     return f'<div class="rs-card rs-plan"><h3>{title}</h3>{"".join(said)}</div>'
 
 
@@ -41,9 +41,9 @@ def _with_probe(run: Run, found: PlanCost) -> list[str]:
     best = counted(found.kept - 1, transport_words.BEST) if found.kept > 1 else ""
     (gap,) = ordered([found.gap])
     return [
-        _paragraph(transport_words.PLAN.format(children=_children(found))),
+        _paragraph(transport_words.PLAN_SAID.format(children=_children(found))),
         _formula(transport_words.RULE_COST.format(stays=stays, moved=moved, cost=cost)),
-        _formula(transport_words.LEAST.format(sure=sure, drawn=drawn, least=least)),
+        _formula(transport_words.LEAST_COST.format(sure=sure, drawn=drawn, least=least)),
         _paragraph(
             transport_words.WHERE.format(
                 best=best or transport_words.EMPTY, next=ordinal(found.kept)

@@ -1,12 +1,12 @@
 """The strings of the card "Optimal transport" at a node."""
 
-TITLE = "Optimal transport"
-PLAN = (
+PLAN_HEAD = "Optimal transport"
+PLAN_SAID = (
     "Verification couples the probe u ∼ q̃ with the emitted token t ∼ p: a plan that carries q̃ to "
     "p. A pair (u, t) costs 1 where t is not {children}, else 0. Over all draws of the probe:"
 )
 RULE_COST = "{stays} stays (t = u) + {moved} to another kept child; cost {cost}"
-LEAST = "least 1 − p(B) − Σ min(p, q̂) = 1 − {sure} − {drawn} = {least}"
+LEAST_COST = "least 1 − p(B) − Σ min(p, q̂) = 1 − {sure} − {drawn} = {least}"
 WHERE = "B: {best}; the sum is over all others; q̂: q̃ with B’s share moved to the {next} best."
 BEST = ("the draft’s best token", "the draft’s {count} best tokens")
 EMPTY = "no token"
