@@ -117,7 +117,7 @@ class Guard:
         told = [(b"content-type", b"application/json"), (b"content-length", str(length).encode())]
         had = (b"content-type", b"content-length", b"transfer-encoding", b"content-encoding")
         kept = [header for header in scope["headers"] if header[0] not in had]
-        await self.app({**scope, "headers": [*kept, *told], "query_string": b""}, again, send)
+        await self.app({**scope, "headers": [*kept, *told]}, again, send)  # with the page's link
 
     async def _stream(
         self, scope: Scope, named: str | None, peer: str, receive: Receive, send: Send
