@@ -7,11 +7,12 @@ from typing import TypedDict
 import numpy as np
 import torch
 from tqdm import tqdm
-from transformers import GenerationConfig
+from transformers import GenerationConfig, PreTrainedModel
 
 from rheo.bench.confidence import IntervalDict, median_interval
 from rheo.bench.prompts import Prompt
 from rheo.decoding.engine import Engine
+from rheo.models.target.target import Target
 from rheo.params import DecodeParams
 
 
@@ -40,20 +41,20 @@ def against_generate(
     repeats: int,
     raw: bool = False,
 ) -> AgainstGenerate:
-    """Decode the same prompts greedily by both, with one model object, in turns.
+    """Decode the same prompts greedily by both, in turns; `generate` on transformers' own forward.
 
     Each pair is one prompt by both, whoever began last time coming second; both include the
     prefill. `generate` is held to the length that ours came to, and the model's own generation
     config is set aside: it may ask for penalties or beams. A ratio above 1 says that ours is
     faster. Feature taps are off for both.
     """
-    taps, model = engine.target.feature_layers, engine.target.model
+    taps, model = engine.target.feature_layers, _as_transformers_runs_it(engine.target)
     own = model.generation_config
     engine.target.tap(())
     # the model's own may hold penalties and beams; what a call leaves open is taken from there
     model.generation_config = GenerationConfig(eos_token_id=sorted(engine.target.eos_ids) or None)
     try:
-        pairs = _pairs(engine, prompts, params, repeats, raw)
+        pairs = _pairs(engine, model, prompts, params, repeats, raw)
     finally:
         model.generation_config = own
         engine.target.tap(taps)
@@ -68,23 +69,36 @@ def against_generate(
     }
 
 
+def _as_transformers_runs_it(target: Target) -> PreTrainedModel:
+    """Return the target's model, loaded again if its layers have been replaced."""
+    if target.forward is None:
+        return target.model
+    folder, device = target.model.name_or_path, target.device
+    return Target.load(folder, device=device, dtype=target.dtype, forward="transformers").model
+
+
 def _pairs(
-    engine: Engine, prompts: Sequence[Prompt], params: DecodeParams, repeats: int, raw: bool
+    engine: Engine,
+    model: PreTrainedModel,
+    prompts: Sequence[Prompt],
+    params: DecodeParams,
+    repeats: int,
+    raw: bool,
 ) -> list[tuple[float, float, int, bool]]:
     """Return (our seconds, generate's, new tokens, whether the ids are equal) of each pair."""
     greedy = DecodeParams(strategy="autoregressive", T=0.0, max_new_tokens=params.max_new_tokens)
     encoded = [engine.target.encode(prompt.text, raw) for prompt in prompts[:repeats]]
     lengths = [len(_ours(engine, ids, greedy)[1]) for ids in encoded]
-    _generate(engine, encoded[0], lengths[0])  # both are warm now
+    _generate(model, encoded[0], lengths[0])  # both are warm now
     pairs = []
     for i in tqdm(range(repeats), desc="pairs", unit="", delay=2):
         ids, length = encoded[i % len(encoded)], lengths[i % len(encoded)]
         if i % 2:
-            b, y = _generate(engine, ids, length)
+            b, y = _generate(model, ids, length)
             a, x = _ours(engine, ids, greedy)
         else:
             a, x = _ours(engine, ids, greedy)
-            b, y = _generate(engine, ids, length)
+            b, y = _generate(model, ids, length)
         stem = [token for token in x if token not in engine.target.eos_ids]
         pairs.append((a, b, length, y[: len(stem)] == stem))
     return pairs
@@ -101,11 +115,11 @@ def _ours(engine: Engine, ids: list[int], params: DecodeParams) -> tuple[float, 
     return seconds, [e.token for e in emitted]
 
 
-def _generate(engine: Engine, ids: list[int], length: int) -> tuple[float, list[int]]:
+def _generate(model: PreTrainedModel, ids: list[int], length: int) -> tuple[float, list[int]]:
     """Decode by transformers; return seconds and new ids."""
-    prompt = torch.tensor([ids], device=engine.target.device)
+    prompt = torch.tensor([ids], device=model.device)
     start = time.perf_counter()
-    output = engine.target.model.generate(
+    output = model.generate(
         prompt,
         attention_mask=torch.ones_like(prompt),
         do_sample=False,

@@ -5,6 +5,7 @@ import json
 
 import pytest
 import torch
+from transformers import AutoModelForCausalLM
 
 from rheo.algorithm.strategies import TABLE
 from rheo.decoding.engine import Engine
@@ -31,37 +32,51 @@ def engine(embedded_folder) -> Engine:
 
 
 @pytest.fixture(scope="module")
-def greedy(engine, once_a_run):
-    """Return the new tokens of transformers' `generate`, float32, by prompt and their number."""
+def reference(embedded_folder):
+    """Return, when it is asked for, the model as transformers alone runs it, float32."""
+    loaded = []
+
+    def model():
+        if not loaded:
+            loaded.append(AutoModelForCausalLM.from_pretrained(embedded_folder).float().eval())
+        return loaded[0]
+
+    return model
+
+
+@pytest.fixture(scope="module")
+def texts(engine, reference, once_a_run):
+    """Return what `generate` of transformers writes, by prompt and length, and its model."""
 
     def generate(prompt: str, new: int) -> list[int]:
         ids = torch.tensor([engine.target.encode(prompt)])  # (1, n)
-        model = engine.target.model
-        made = model.generate(ids, max_new_tokens=new, do_sample=False, pad_token_id=2)
+        made = reference().generate(ids, max_new_tokens=new, do_sample=False, pad_token_id=2)
         return made[0, ids.shape[1] :].tolist()
 
     def text(prompt: str, new: int) -> list[int]:
         key = hashlib.sha256(prompt.encode()).hexdigest()[:12]
         return once_a_run(f"greedy-{new}-{key}", lambda: generate(prompt, new))
 
-    return text
+    return text, reference
 
 
-def gap_at(engine: Engine, prompt: str, ours: list[int], theirs: list[int]) -> tuple[int, float]:
+def gap_at(
+    engine: Engine, reference, prompt: str, ours: list[int], theirs: list[int]
+) -> tuple[int, float]:
     """Where two texts part, and how far apart the two tokens' logits are there."""
     at = next(i for i, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b)
     ids = torch.tensor([engine.target.encode(prompt) + theirs[:at]])
     with torch.inference_mode():
-        logits = engine.target.model(ids, logits_to_keep=1).logits[0, -1]
+        logits = reference()(ids, logits_to_keep=1).logits[0, -1]
     return at, abs(float(logits[ours[at]] - logits[theirs[at]]))
 
 
-def check(engine: Engine, greedy, name: str, prompts: list[str], new: int, capsys) -> None:
+def check(engine: Engine, texts, name: str, prompts: list[str], new: int, capsys) -> None:
     """Equal tokens; one text in six may part at two logits that a rounding swaps, and is listed."""
     params = DecodeParams(strategy=name, T=0.0, R=60 if name == WIDE else 16, max_new_tokens=new)
     parted = 0
     for prompt in prompts:
-        theirs = greedy(prompt, new)
+        theirs = texts[0](prompt, new)
         decoding = engine.decode(prompt, params)
         for _ in decoding:
             pass
@@ -69,7 +84,7 @@ def check(engine: Engine, greedy, name: str, prompts: list[str], new: int, capsy
         if ours == theirs:
             continue
         parted += 1
-        at, gap = gap_at(engine, prompt, ours, theirs)
+        at, gap = gap_at(engine, texts[1], prompt, ours, theirs)
         with capsys.disabled():
             print(f"\n{name}: parts at token {at}, logit gap {gap:.2e}: {prompt[:60]!r}")
         assert gap < GAP
@@ -77,15 +92,23 @@ def check(engine: Engine, greedy, name: str, prompts: list[str], new: int, capsy
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_greedy_text_is_that_of_transformers(engine, greedy, name: str, capsys) -> None:
-    check(engine, greedy, name, own_prompts(2), 24, capsys)
+def test_greedy_text_is_that_of_transformers(engine, texts, name: str, capsys) -> None:
+    check(engine, texts, name, own_prompts(2), 24, capsys)
+
+
+@pytest.mark.parametrize("forward", ["plain", "transformers"])
+def test_greedy_text_of_the_other_forwards(texts, forward: str, capsys) -> None:
+    engine = Engine(load_pair(DEFAULT, forward=forward))
+    assert engine.target.forward_name == forward
+    check(engine, texts, WIDE, own_prompts(1), 24, capsys)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(3))
 @pytest.mark.parametrize("name", TABLE)
 def test_twenty_greedy_texts_are_those_of_transformers(
-    engine, greedy, name: str, part: int, capsys
+    engine, texts, name: str, part: int, capsys
 ) -> None:
     """Seven, seven and six texts a strategy, so that processes share them."""
-    check(engine, greedy, name, own_prompts(20)[part::3], 64, capsys)
+    assert engine.target.forward is not None  # the pass that ships
+    check(engine, texts, name, own_prompts(20)[part::3], 64, capsys)

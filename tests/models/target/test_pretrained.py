@@ -158,7 +158,8 @@ def test_pickled_weights_are_refused(tmp_path):
 def test_the_embedded_target_is_greedy_as_generate(embedded_folder):
     target = Target.load(str(embedded_folder))
     ids = torch.tensor(target.encode("What is the capital of France?"))
-    expected = target.model.generate(ids[None], do_sample=False, max_new_tokens=12)[0, len(ids) :]
+    model = AutoModelForCausalLM.from_pretrained(embedded_folder).float().eval()
+    expected = model.generate(ids[None], do_sample=False, max_new_tokens=12)[0, len(ids) :]
     target.reset(len(ids) + 16)
     logits, _ = target.prefill(ids)
     text = [int(logits.argmax())]
