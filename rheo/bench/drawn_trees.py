@@ -21,7 +21,7 @@ class TreeFigures(NamedTuple):
 
     accepted: float  # expected accepted tokens
     first: float  # probability that the first draft token is accepted
-    slots: float  # probe slots of expanded nodes, weighted by the probability of getting there
+    slots: float  # probes of expanded nodes, weighted by the probability of getting there
     survived: float  # of them, those whose probe was kept
     taken: float  # of them, those that the walk goes on to
     coverage: float  # mean over kept nodes that were expanded
@@ -95,11 +95,13 @@ def tree_figures(trees: DrawnTrees, rule: Rule, policy: Policy, depth: int) -> T
     kind = tree.expanded.kind.flatten(-2).gather(-1, kept.node.clamp(min=0))
     probe = ((kind == PROBE) & (kept.depth > 0)).double()
     expanded = (kept.expansion >= 0).double()
+    drawn = (tree.expanded.kind == PROBE).sum(-1)  # (B, E) fewer than J where the tail ran out
+    drawn = drawn.gather(-1, kept.expansion.clamp(min=0))  # (B, R + 1)
     coverage = tree.expanded.coverage.gather(-1, kept.expansion.clamp(min=0)).double()
     columns = (
         expected(kept, accept, depth, ends),
         (accept * (kept.depth == 1)).sum(-1),
-        (reached * expanded).sum(-1) * policy.J,
+        (reached * expanded * drawn).sum(-1),
         (reached.gather(-1, kept.parent) * probe).sum(-1),
         (reached * probe).sum(-1),
         (coverage * expanded).sum(-1) / expanded.sum(-1),

@@ -142,9 +142,13 @@ def test_topk_is_the_sum_of_path_products(pair, request):
     assert abs(off - truth) > 1e-3
 
 
-def test_first_acceptance_and_probe_shares_by_hand(engine):
-    """Against the decoder's own record of the round, node by node."""
-    params = replace(PARAMS, strategy="rheo")
+@pytest.mark.parametrize(("strategy", "T"), [("rheo", 1.0), ("rheo-multi", 0.0)])
+def test_first_acceptance_and_probe_shares_by_hand(engine, strategy, T):
+    """Against the decoder's own record of the round, node by node.
+
+    At T = 0 a node has one probe, however many were asked for.
+    """
+    params = replace(PARAMS, strategy=strategy, T=T, probes=2)
     decoding = engine.decode(IDS, params)
     record = record_round(next(iter(decoding)))
     decoding.close()
@@ -153,8 +157,9 @@ def test_first_acceptance_and_probe_shares_by_hand(engine):
     trees = drawn(engine, [*IDS, record.root], params, [uniforms.block()])
     worth = figures_of(trees, params)[0]
     reached = [1.0]
-    for node in record.nodes[1:]:
-        reached.append(reached[node.parent] * node.accept)
+    below = record.below_end(engine.target.eos_ids)
+    for node, ended in zip(record.nodes[1:], below[1:], strict=True):
+        reached.append(0.0 if ended else reached[node.parent] * node.accept)
     children = [n for n in record.nodes if n.depth == 1]
     assert worth.first == pytest.approx(sum(n.accept for n in children), abs=1e-6)
     pairs = list(zip(record.nodes, reached, strict=True))

@@ -1,13 +1,14 @@
 """All candidates of a round in the trace: complete, ranked as pruning ranked them, and checked."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from rheo.errors import RheoError
-from rheo.trace.candidates import candidates, proposed, ranked, unknown
+from rheo.trace.candidates import candidates, ghost_kind, proposed, ranked, unknown
 from rheo.trace.io import dumps, loads, to_json
-from rheo.trace.schema import Run
+from rheo.trace.schema import Ghost, Run
 from tests.decoding.tiny_runs import DRAFTING, decoding, new_tokens, run_of
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -125,3 +126,39 @@ def test_candidates_that_no_round_has_are_refused(run: Run, change) -> None:
     change(data["rounds"][0]["candidates"])
     with pytest.raises(RheoError, match=r"round 0|not a trace"):
         loads(json.dumps(data).encode())
+
+
+@pytest.mark.parametrize(
+    ("strategy", "probes", "T", "kinds"),
+    [
+        ("rheo", 1, 1.0, "dpff"),
+        ("rheo", 1, 0.0, "dpff"),
+        ("rheo-rrsw", 1, 1.0, "dpff"),
+        ("naive", 1, 1.0, "dpff"),
+        ("rheo-multi", 2, 1.0, "dppf"),
+        ("rheo-multi", 2, 0.0, "dpff"),
+        ("topk", 1, 1.0, "dddd"),
+    ],
+)
+def test_in_an_old_trace_the_slot_says_what_was_dropped(run, strategy, probes, T, kinds) -> None:
+    params = {**run.params, "strategy": strategy, "m": 1, "probes": probes, "T": T}
+    made = replace(run, params=params)
+    found = [ghost_kind(made, Ghost(slot, 7, 0.1)) for slot in range(4)]
+    assert "".join(kind[0] for kind in found) == kinds
+    assert ghost_kind(made, Ghost(1, 7, 0.1, "filler")) == "filler"  # what is stored says it
+
+
+def test_fillers_in_the_slots_of_probes_are_stored_as_fillers(models) -> None:
+    """At T = 0 the tail has mass for one probe a node; counted by slots there were three."""
+    d = decoding(models, strategy="rheo-multi", m=0, probes=3, T=0.0, R=20, max_new_tokens=30)
+    new_tokens(d)
+    run = loads(dumps(run_of(d), packed=False))
+    families = kept = lost = guessed = 0
+    for r in run.rounds:
+        assert r.candidates.kinds == "pfff" * 9
+        parents = {node.parent for node in r.nodes[1:]}
+        families += len(parents)
+        kept += sum(node.kind == "probe" for node in r.nodes)
+        lost += sum(g.kind == "probe" for node in r.nodes for g in node.ghosts)
+        guessed += sum(g.slot < 3 for node in r.nodes for g in node.ghosts)
+    assert kept + lost == families and guessed > lost

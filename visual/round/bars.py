@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from rheo.params import DecodeParams, strategy_fields
-from rheo.trace.schema import Round, Run, Visit
+from rheo.trace.candidates import ghost_kind
+from rheo.trace.schema import Ghost, Round, Run, Visit
 from visual.style.palette import DRAFT, INK, MARKS, MUTED, PAPER, TARGET
 from visual.style.plotly_base import (
     HIDDEN_AXIS,
@@ -43,25 +44,22 @@ def children(run: Run, round: Round, node: int) -> list[Child]:
     """Return the children of `node` by slot, those that pruning dropped included."""
     found = [Child(n.kind, n.token, n.slot, n.proxy, n.true, True) for n in round.children(node)]
     for ghost in round.nodes[node].ghosts:
-        kind, probe = ghost_kind(run, ghost.slot)
-        true = 1.0 if probe is None else _q_tilde(round.visit_of(node), probe, ghost.token)
+        kind, true = ghost_kind(run, ghost), 1.0
+        if kind == "probe":
+            true = _q_tilde(run, round.visit_of(node), ghost)
         found.append(Child(kind, ghost.token, ghost.slot, ghost.proxy, true, False))
     return sorted(found, key=lambda child: child.slot)
 
 
-def ghost_kind(run: Run, slot: int) -> tuple[str, int | None]:
-    """Return what a pruned child in this slot was, and which probe: the strategy fixes it."""
-    params = DecodeParams.from_dict(run.params)
-    first = params.fields.deterministic_slots(params.m, params.K)
-    if slot < first:
-        return "deterministic", None
-    return ("probe", slot - first) if slot < first + params.J else ("filler", None)
-
-
-def _q_tilde(visit: Visit | None, probe: int, token: int) -> float | None:
-    if visit is None or probe >= len(visit.q_tilde) or token not in visit.ids:
+def _q_tilde(run: Run, visit: Visit | None, ghost: Ghost) -> float | None:
+    """Return what a pruned probe was drawn with, where the walk came and its token is recorded."""
+    if visit is None or ghost.token not in visit.ids:
         return None
-    return visit.q_tilde[probe][visit.ids.index(token)]
+    params = DecodeParams.from_dict(run.params)
+    probe = ghost.slot - params.fields.deterministic_slots(params.m, params.K)
+    if not 0 <= probe < len(visit.q_tilde):
+        return None
+    return visit.q_tilde[probe][visit.ids.index(ghost.token)]
 
 
 def proxy_true(run: Run, round: Round, node: int) -> Drawn | None:

@@ -9,8 +9,8 @@ from typing import Any
 from rheo.counting import counted
 from rheo.json_object import JsonObject
 from rheo.params import strategy_fields
+from rheo.trace.candidates import ghost_kind
 from rheo.trace.schema import Round, Run
-from visual.round import bars
 from visual.style.palette import MARKS
 from visual.words import measures, sentences
 
@@ -56,10 +56,10 @@ def origins(run: Run) -> dict[str, int]:
 
 
 def survival(run: Run) -> tuple[int, int]:
-    """Return the probes that pruning kept, and all probe slots of nodes that kept a child."""
+    """Return the probes that pruning kept, and all probes of nodes that kept a child."""
     kept = sum(node.kind == "probe" for r in run.rounds for node in r.nodes)
     ghosts = [g for r in run.rounds for node in r.nodes for g in node.ghosts]
-    lost = sum(bars.ghost_kind(run, ghost.slot)[0] == "probe" for ghost in ghosts)
+    lost = sum(ghost_kind(run, ghost) == "probe" for ghost in ghosts)
     return kept, kept + lost
 
 

@@ -65,21 +65,14 @@ def test_each_child_stands_in_its_row(run, r, node):
     assert [row[4] for row in drawn["true"]["customdata"]] == drawn["true"]["x"]
 
 
-@pytest.mark.parametrize(
-    ("strategy", "probes", "kinds"),
-    [
-        ("rheo", 1, "DPFF"),
-        ("rheo-rrsw", 1, "DPFF"),
-        ("naive", 1, "DPFF"),
-        ("rheo-multi", 2, "DPPF"),
-        ("topk", 1, "DDDD"),
-    ],
-)
-def test_the_kind_of_a_pruned_child_follows_from_its_slot(strategy, probes, kinds):
+def test_a_pruned_filler_in_a_probes_slot_is_a_filler():
     run = by_hand.run()
-    run = replace(run, params={**run.params, "strategy": strategy, "m": 1, "probes": probes})
-    found = [palette.MARKS[bars.ghost_kind(run, slot)[0]].letter for slot in range(4)]
-    assert "".join(found) == kinds
+    root = run.rounds[0].nodes[1]
+    ghost = replace(run.rounds[0].nodes[3].ghosts[0], kind="filler")
+    nodes = [replace(n, ghosts=(ghost,)) if n.ghosts else n for n in run.rounds[0].nodes]
+    told = bars.children(run, replace(run.rounds[0], nodes=tuple(nodes)), 3)
+    assert root.kind == "deterministic" and told[1][:3] == ("filler", ghost.token, ghost.slot)
+    assert told[1].true == 1.0
 
 
 def test_many_slots_are_cut_and_said():
