@@ -21,7 +21,7 @@ from visual.round import (
 )
 from visual.run import metrics, timeline
 from visual.style import palette
-from visual.tree import figure, graph
+from visual.tree import closeup, figure, graph
 from visual.tree.traces import CHOSEN, SIZES, WAITING_MARK, defaults
 from visual.words import labels, measures, recordings, sentences
 from visual.words.transcript_html import transcript
@@ -41,6 +41,7 @@ def common() -> Message:
         "defaults": {name: defaults(name) for name in (*SIZES, WAITING_MARK, CHOSEN, "")},
         "layout": figure.LAYOUT,
         "close": figure.CLOSE,
+        "bus": figure.BUS,
         "dark": palette.DARK,
         "words": labels.BROWSER | recordings.SAVING,
         "whatif": measures.WHATIF["hint"],
@@ -123,6 +124,10 @@ def slim(drawing: Message) -> Message:
     return {"data": traces, "layout": layout}
 
 
+def _part(tree: Message | None, **when: float) -> Message:
+    return {**when, "tree": tree and slim(tree)}
+
+
 def panel(run: Run, round: Round, node: int, figures: bool = True) -> Message:
     """Return everything about one node: its numbers, its figures, its verdicts in words."""
     visit, fate = round.visit_of(node), fates.of(run, round, node)
@@ -196,8 +201,8 @@ def _table(run: Run, round: Round) -> Message:
 def answer(run: Run, asked: Message, machine: metrics.Machine = metrics.ELSEWHERE) -> Message:
     """Return what the browser asked for: {"what", "round", "node"}, for "whatif" also m, T and K.
 
-    "what" is "panel", "walk", "ghosts", "metrics", "whatif" or "table". "node" is an index; for a
-    panel it may be the name of a pruned child.
+    "what" is "panel", "walk", "ghosts", "closeup", "metrics", "whatif" or "table". "node" is an
+    index; for a panel it may be the name of a pruned child.
 
     Nothing in `asked` is trusted: it comes from outside.
 
@@ -218,6 +223,8 @@ def answer(run: Run, asked: Message, machine: metrics.Machine = metrics.ELSEWHER
         return {str(visit.node): panel(run, round, visit.node) for visit in round.visits}
     if what == "ghosts":
         return slim(figure.drawing(run, round, ghosts=True))
+    if what == "closeup":
+        return {"parts": [_part(**part) for part in closeup.drawings(run, round)]}
     if what == "metrics":
         drawn = {"timeline": timeline.tau(run), "legend": timeline.legend(run)}
         return {**metrics.box(run, machine), **drawn}

@@ -121,6 +121,7 @@ def _slots(shown: list[Child]) -> list[Drawn]:
             "color": PAPER,
             "line": {"color": colours, "width": 1.75},
         },
+        "cliponaxis": False,
         "customdata": data,
         "hoverinfo": "skip",
     }

@@ -18,9 +18,10 @@ def of(run: Run, round: Round) -> list[JsonObject]:
     """Return one frame a draft level, one for pruning, one a verdict; `reveal` says when.
 
     A frame has: phase ("draft", "prune", "verdict", and "end" for the last), node (whose panel is
-    shown), sentence (the last frame's is the round's headline), card (HTML), ask (where a verdict
-    can be guessed: question, answer, hint, and the chance of the likelier answer), rows (of the
-    node's residual strip that are decided) and emitted (tokens of the round known by then).
+    shown), child (the node whose verdict it is; None for an emission), sentence (the last frame's
+    is the round's headline), card (HTML), ask (where a verdict can be guessed: question, answer,
+    hint, and the chance of the likelier answer), rows (of the node's residual strip that are
+    decided) and emitted (tokens of the round known by then).
     """
     when = reveal.of(round)
     frames = [_frame("draft", 0, _level(run, round, level)) for level in range(when.levels + 1)]
@@ -37,6 +38,7 @@ def of(run: Run, round: Round) -> list[JsonObject]:
             frames.append(
                 _frame("verdict", visit.node, sentence)
                 | {"card": card, "ask": _ask(run, visit, at), "rows": rows, "emitted": known}
+                | {"child": visit.steps[at].child}
             )
     frames[-1] |= {"phase": "end", "sentence": sentences.headline(run, round)}
     return frames
@@ -44,7 +46,7 @@ def of(run: Run, round: Round) -> list[JsonObject]:
 
 def _frame(phase: str, node: int, sentence: str) -> JsonObject:
     frame = {"phase": phase, "node": node, "sentence": sentence}
-    return {**frame, "card": "", "ask": None, "rows": 0, "emitted": 0}
+    return {**frame, "child": None, "card": "", "ask": None, "rows": 0, "emitted": 0}
 
 
 def _level(run: Run, round: Round, level: int) -> str:

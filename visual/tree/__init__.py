@@ -2,5 +2,5 @@
 
 A `Round` comes in, plotly's JSON goes out. Read `graph` first (the round as a networkx graph),
 then `layout` (where nodes stand), `reveal` (when each thing shows), `traces`, `nodes` and `edges`
-(what is drawn), and `figure`, which puts them together.
+(what is drawn), `figure`, which puts them together, and `closeup`, the part for a projector.
 """

@@ -51,28 +51,36 @@ def drawing(run: Run, round: Round, ghosts: bool = False) -> Drawn:
     A trace that does not stand in all frames has the `meta` [from, until): frame numbers of
     `reveal`, until None to the end. What stands in the last frame is opaque.
     """
-    shown, when = graph.of(round, ghosts), reveal.of(round)
+    return drawn(run, round, graph.of(round, ghosts), reveal.of(round), ghosts)
+
+
+def drawn(run: Run, round: Round, shown: nx.DiGraph, when: Moments, ghosts: bool = False) -> Drawn:
+    """Return a graph of a round, the whole one or a part of it, as `drawing` does."""
     place = places(shown)
     traces = [
         *edges.traces(shown, place, when),
         *nodes.traces(shown, place, when, run),
         *([] if ghosts else _pruned(shown, place, round, when)),
-        _chosen(place[default_node(round)]),
+        *([_chosen(place[default_node(round)])] if default_node(round) in place else []),
     ]
     return {"data": traces, "layout": _layout(run, round, place)}
 
 
 def places(shown: nx.DiGraph) -> dict[NodeName, Place]:
-    """Return (depth, row) of each node of the graph.
+    """Return (depth, row) of each node of the graph, which is a tree.
 
     Leaves that the walk never came to stand closer; an only child leaves room for the label of its
     parent, which stands on the same row.
     """
     heights = {}
     for name, node in shown.nodes.items():
-        only = name != 0 and shown.out_degree(node["parent"]) == 1
+        above = node["parent"]
+        only = above in shown and shown.out_degree(above) == 1
         heights[name] = (CLOSE if node["verdict"] in FADED else 1.0) * (ALONE if only else 1.0)
-    return layout.place(shown, 0, heights)
+    top = next(name for name in shown if not shown.in_degree(name))
+    level = shown.nodes[top]["depth"]
+    at = layout.place(shown, top, heights)
+    return {name: (depth + level, row) for name, (depth, row) in at.items()}
 
 
 def default_node(round: Round) -> int:
@@ -101,7 +109,7 @@ def _pruned(
     x: list[float | None] = []
     y: list[float | None] = []
     for parent, node in enumerate(round.nodes):
-        if node.ghosts:
+        if node.ghosts and parent in place and shown.out_degree(parent):
             last = max(place[child][1] for child in shown.successors(parent))
             x += [place[parent][0] + BUS] * 2 + [None]
             y += [last, last + 0.45, None]
@@ -116,20 +124,27 @@ def _chosen(at: Place) -> Drawn:
 
 
 def _layout(run: Run, round: Round, place: dict[NodeName, Place]) -> Drawn:
-    deepest = int(max(x for x, _ in place.values()))
+    first, deepest = (int(f(x for x, _ in place.values())) for f in (min, max))
     label = _GLYPH * len(sentences.name(run, round.root, GLYPHS)) + 14  # pixels, left of the root
-    left = max(0.4, label * (deepest + 0.65) / (FRAME - label))
+    left = max(0.4, label * (deepest - first + 0.65) / (FRAME - label))
     rows = max(y for _, y in place.values())
     return {
         **LAYOUT,
         "uirevision": f"round {round.index}",
         "xaxis": {
             **AXIS,
-            "range": [short(-left), deepest + 0.65],
+            "range": [short(first - left), deepest + 0.65],
             "side": "top",
-            "tickvals": list(range(deepest + 1)),
-            "ticktext": [labels.ROOT, *map(str, range(1, deepest + 1))],
+            "tickvals": list(range(first, deepest + 1)),
+            "ticktext": [_level(d, d <= max(first, 1)) for d in range(first, deepest + 1)],
             "tickfont": {"color": MUTED, "size": 11},
         },
         "yaxis": {**AXIS, "range": [short(rows + 0.6), -1.1], "showticklabels": False},
     }
+
+
+def _level(depth: int, named: bool) -> str:
+    """Return what stands above a column: the first level says that the numbers are levels."""
+    if depth == 0:
+        return labels.ROOT
+    return labels.LEVEL.format(depth=depth) if named else str(depth)

@@ -94,6 +94,7 @@ VIEWER = {
     "close": "Close",
     "large": "Full size",
     "large_hint": "Draw every row high enough for its label; the tree scrolls in its frame",
+    "whole": "Whole tree",
     "ghosts": "Show pruned",
     "ghosts_hint": "Draw the children that pruning dropped, in their places",
     "node": "Chosen node",
@@ -157,6 +158,7 @@ COVERAGE = "coverage"
 
 # --- the tree ---
 ROOT = "root"
+LEVEL = "level {depth}"
 TREE_LABEL = (
     "Draft tree of round {round}: {nodes} on {levels}; {accepted} accepted; the round added {text}."
 )

@@ -3,6 +3,7 @@
 import { ViewState } from '../state/view_state.js';
 import { factCell } from '../widgets/fact_cell.js';
 import { SortableTable } from '../widgets/sortable_table.js';
+import { largeFigure } from './large_figure.js';
 
 const REST = 60;                             // ms a node must stay chosen before it is asked for
 
@@ -62,9 +63,14 @@ export class NodePanel {
     this.conceal();
     for (const [at, figure] of panel.figures.entries()) {
       if (view.sheet !== panel) return;
-      await painter.paint(boxes[at].firstChild, figure);
+      await painter.paint(boxes[at].firstChild, this.sized(figure));
       await new Promise((go) => { setTimeout(go); });
     }
+  }
+
+  sized(figure) {
+    const { tree, part } = this.viewer;
+    return tree.isProjected ? largeFigure.of(figure, part('figures').clientWidth, tree.scale) : figure;
   }
 
   rank(ranking) {                            // why the children stand in this order, for who asks
@@ -76,7 +82,7 @@ export class NodePanel {
   }
 
   conceal() {                                // what the frame does not show of the node yet
-    const { view, part, common, words } = this.viewer, { node, sheet } = view;
+    const { view, part, common, words, tree } = this.viewer, { node, sheet } = view;
     const over = view.revealed === view.lastFrame;
     part('note').textContent = over || view.decided >= sheet.decided ? sheet.note : words.undecided;
     const mine = (frame) => ViewState.isVerdict(frame) && frame.node === node;
@@ -88,6 +94,7 @@ export class NodePanel {
     if (over || boxes.length < 2 || !view.round.walk.includes(node)) return;
     const [target, strip] = boxes.slice(-2);   // target against draft, and what becomes of it
     if (!shown.length && !mine(view.frames[view.frame])) target.style.maxHeight = 0;
-    strip.style.maxHeight = `${shown.length ? shown.at(-1).rows * common.pitch : 0}px`;
+    const pitch = common.pitch * (tree.isProjected ? largeFigure.times(tree.scale) : 1);
+    strip.style.maxHeight = `${shown.length ? shown.at(-1).rows * pitch : 0}px`;
   }
 }

@@ -10,6 +10,7 @@ export class TreePlot {
     this.plot = viewer.part('tree');
     this.frame = viewer.part('frame');
     this.drawing = this.again = this.bound = false;
+    this.shown = null;                       // and its drawing, as it came
     this.drawn = -1;                         // the round that the plot holds
   }
 
@@ -21,20 +22,44 @@ export class TreePlot {
   async draw() {
     this.again = this.drawing;
     if (this.drawing) return;
-    const { view, root, answers, painter } = this.viewer;
+    const { view, root, painter } = this.viewer;
     this.drawing = true;
     do {
       this.again = false;
-      const drawing = (view.ghosts && answers.ask('ghosts', 0)) || view.round.tree, at = view.at;
-      await painter.paint(this.plot, this.complete(drawing));
+      const shown = this.wanted(), at = view.at;
+      await painter.paint(this.plot, this.complete(shown));
       this.listen();
       this.drawn = at;
+      this.shown = shown.tree;
     } while (this.again || this.drawn !== view.at);
     this.drawing = false;
     this.disclose();
     this.ring();
-    this.follow(this.pixels(view.isFinished ? view.round.walk.at(-1) : view.node));
+    this.follow(view.isFinished ? view.round.walk.at(-1) : view.node, this.asked);
     root.dataset.drawn = view.at;
+  }
+
+  wanted() {                                 // the drawing for the frame shown, and how it is sized
+    const { view, answers } = this.viewer, whole = view.round.tree;
+    const ghosts = view.ghosts && answers.ask('ghosts', 0);
+    if (!this.isProjected) return { tree: ghosts || whole, way: 'fitted' };
+    const parts = view.ghosts || view.large ? null : answers.ask('closeup', 0)?.parts;
+    if (!parts) return { tree: ghosts || whole, way: 'projected' };
+    const { from, tree } = parts.findLast((part) => part.from <= this.moment);
+    return tree ? { tree, way: 'closeup', from } : { tree: whole, way: 'overview' };
+  }
+
+  get isProjected() {
+    return Boolean(this.viewer.root.closest('.present'));
+  }
+
+  get scale() {                              // of a projector: pixels for one of 1280 x 720, as in projector.css
+    return this.isProjected ? Math.max(1, Math.min(window.innerWidth / 1280, window.innerHeight / 720)) : 1;
+  }
+
+  get moment() {                             // the frame shown; half a frame before a verdict that is asked
+    const { frame, asking } = this.viewer.view;
+    return frame - (asking ? 0.5 : 0);
   }
 
   listen() {                                 // once: plotly has made of the element what it needs
@@ -48,19 +73,19 @@ export class TreePlot {
     });
   }
 
-  complete(drawing) {                        // put back what every drawing shares, then size it
-    const { viewer, frame } = this, { common, view, part } = viewer;
-    const layout = { ...common.layout, ...drawing.layout };
+  complete({ tree, way, from = 0 }) {        // put back what every drawing shares, then size it
+    const { viewer, frame, scale } = this, { common, view, part, root } = viewer;
+    const layout = { ...common.layout, ...tree.layout };
+    layout.uirevision += ` ${way} ${from}`;
     const top = frame.getBoundingClientRect().top + window.scrollY;
-    const room = Math.max(window.innerHeight - top - FOOT, 300);
-    const data = drawing.data.map((trace) => {
+    const foot = this.isProjected ? root.querySelector('.rheo-foot').offsetHeight + 8 : FOOT;
+    const room = Math.max(window.innerHeight - top - foot, 300);
+    const data = tree.data.map((trace) => {
       const known = { ...(common.defaults[trace.name] || common.defaults['']), ...trace };
       return { ...known, ...this.seen(known) };
     });
-    const options = { room: room - 24, close: common.close, roomy: view.large || view.ghosts };
-    const sized = viewer.root.closest('.present')
-      ? treeSpacing.projected({ data, layout }, frame.clientWidth)
-      : treeSpacing.fitted({ data, layout }, frame.clientWidth, options);
+    const options = { room: room - (this.isProjected ? 0 : 24), scale, ...common, roomy: view.large || view.ghosts };
+    const sized = treeSpacing[way]({ data, layout }, frame.clientWidth, options);
     const { width, height } = sized.layout;
     Object.assign(this.plot.style, { height: `${height}px`, width: `${width}px` });
     frame.style.maxHeight = part('side').style.maxHeight = `${room}px`;
@@ -68,14 +93,14 @@ export class TreePlot {
   }
 
   seen({ meta, hovertemplate }) {            // a trace in the frame shown; what is hidden is not hovered
-    const { view } = this.viewer;
-    const [from, until] = meta || [0, null], at = view.frame - (view.asking ? 0.5 : 0);
+    const [from, until] = meta || [0, null], at = this.moment;
     const there = from <= at && (until === null || at < until);
     return { opacity: there ? 1 : 0, hoverinfo: there && hovertemplate ? 'all' : 'skip' };
   }
 
   disclose() {                               // restyles only what changes: no trace is drawn again
-    if (this.drawn !== this.viewer.view.at) return;   // it will be drawn as it should be
+    if (this.drawing || this.drawn < 0 || this.drawn !== this.viewer.view.at) return;   // it will be drawn as it should be
+    if (this.wanted().tree !== this.shown) return this.draw();
     const changes = [], opacity = [], hoverinfo = [];
     this.plot.data.forEach((trace, at) => {
       const to = this.seen(trace);
@@ -87,20 +112,36 @@ export class TreePlot {
     if (changes.length) Plotly.restyle(this.plot, { opacity, hoverinfo }, changes);
   }
 
-  ring(glide = false) {                      // around the chosen node, over the plot
-    const mark = this.viewer.part('ring'), there = this.pixels(this.viewer.view.node);
+  ring(glide = false) {                      // around the chosen node and the one asked about, over the plot
+    const { view } = this.viewer;
+    this.mark('ring', view.node, glide);
+    this.mark('asked', this.asked, false);
+    if (glide) this.follow(view.node, this.asked);
+  }
+
+  get asked() {                              // the node whose verdict this step is; none when all is decided
+    const { view } = this.viewer;
+    return view.isFinished && !view.asking ? null : view.frames[view.frame]?.child ?? null;
+  }
+
+  mark(name, node, glide) {
+    const mark = this.viewer.part(name), there = this.pixels(node);
     mark.hidden = !there;
     if (!there) return;
     mark.classList.toggle('glide', glide);
     mark.style.transform = `translate(${there.x}px, ${there.y}px)`;
-    if (glide) this.follow(there);
   }
 
-  follow(there) {                            // where the frame scrolls
-    const { frame } = this;
-    if (!there || frame.scrollHeight <= frame.clientHeight + 1) return;
-    if (there.y < frame.scrollTop + 20 || there.y > frame.scrollTop + frame.clientHeight - 20) {
-      frame.scrollTop = there.y - frame.clientHeight / 2;
+  follow(...nodes) {                         // where the frame scrolls: a mark and its label into sight, the last one surely
+    const { frame, scale } = this, [wide, high] = [150 * scale, 24 * scale];
+    const within = (at, from, size, rim) => (at < from + rim || at > from + size - rim ? at - size / 2 : from);
+    for (const there of nodes.map((node) => this.pixels(node)).filter(Boolean)) {
+      if (frame.scrollHeight > frame.clientHeight + 1) {
+        frame.scrollTop = within(there.y, frame.scrollTop, frame.clientHeight, high);
+      }
+      if (frame.scrollWidth > frame.clientWidth + 1) {
+        frame.scrollLeft = within(there.x, frame.scrollLeft, frame.clientWidth, wide);
+      }
     }
   }
 

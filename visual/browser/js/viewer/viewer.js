@@ -105,7 +105,7 @@ export class Viewer {
     if (!answer) return;
     const panel = answers.get(answers.name('panel', view.node));
     if (panel && panel !== view.sheet) this.panel.fill(panel);
-    if (key === answers.name('ghosts', 0) && view.ghosts) this.tree.draw();
+    if (key === answers.name('ghosts', 0) || key === answers.name('closeup', 0)) this.tree.disclose();
     this.table.unfold();
   }
 

@@ -93,5 +93,12 @@ export class ViewerControls {
       width = entry.contentRect.width;
       viewer.repaint();
     }).observe(viewer.part('stage'));
+    let timer = 0;
+    const resize = () => {                   // a projector's letters grow with the window's height too
+      if (!viewer.element.isConnected) return window.removeEventListener('resize', resize);
+      clearTimeout(timer);
+      timer = setTimeout(() => { if (viewer.tree.isProjected) viewer.repaint(); }, 100);
+    };
+    window.addEventListener('resize', resize);
   }
 }
