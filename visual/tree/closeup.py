@@ -13,7 +13,7 @@ from visual.tree import figure, graph, reveal
 from visual.tree.graph import NodeName
 
 PATH = 3  # nodes of the path in sight, the one visited among them
-ROWS = 11  # of a close-up; more only where a node has more children
+CLOSEUP_ROWS = 11  # of a close-up; more only where a node has more children
 
 
 def drawings(run: Run, round: Round) -> list[JsonObject]:
@@ -43,7 +43,7 @@ def names(round: Round, at: int) -> set[NodeName]:
     shown: set[NodeName] = {*path, *round.rows_below(visit.node)}
     if at == len(round.visits) - 1:
         shown.add("emit")
-    room = ROWS - len(shown) + len(path)
+    room = CLOSEUP_ROWS - len(shown) + len(path)
     for earlier in reversed(round.visits[:at]):
         if earlier.node in path:
             lost = _rejected(earlier)[: max(room, 0)]

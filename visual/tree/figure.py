@@ -147,4 +147,4 @@ def _level(depth: int, named: bool) -> str:
     """Return what stands above a column: the first level says that the numbers are levels."""
     if depth == 0:
         return labels.ROOT
-    return labels.LEVEL.format(depth=depth) if named else str(depth)
+    return labels.LEVEL_TICK.format(depth=depth) if named else str(depth)

@@ -158,7 +158,7 @@ COVERAGE = "coverage"
 
 # --- the tree ---
 ROOT = "root"
-LEVEL = "level {depth}"
+LEVEL_TICK = "level {depth}"
 TREE_LABEL = (
     "Draft tree of round {round}: {nodes} on {levels}; {accepted} accepted; the round added {text}."
 )
