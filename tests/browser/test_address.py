@@ -219,6 +219,9 @@ MARKS = """() => { const plot = document.querySelector('#viewer [data-role=tree]
 def test_the_tree_can_be_read_from_afar(visit, address, recorded):
     page = opened(visit(address, "?present=1&round=1&guess=0"))
     page.wait_for_selector(f"{ROOT}[data-drawn='0']")
+    page.check("[data-role=large]")  # the whole tree
+    whole = len(recorded.rounds[0].nodes) + 1
+    page.wait_for_function(f"(count) => ({MARKS})().length === count", arg=whole)
     marks = {mark["node"]: mark for mark in page.evaluate(MARKS)}
     nodes = recorded.rounds[0].nodes
     assert set(marks) == {*range(len(nodes)), "emit"}  # nothing is left out for it
