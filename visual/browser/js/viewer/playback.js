@@ -9,6 +9,7 @@ export class Playback {
     this.viewer = viewer;
     this.view = viewer.view;
     this.clock = 0;
+    this.waits = false;                      // play stands at a question and goes on behind it
     try { this.view.guessing = localStorage.getItem(REMEMBERED) !== 'off'; } catch { /* a page in a frame */ }
     viewer.part('guessing').checked = this.view.guessing;
     const hear = ({ detail: { from, on } }) => {
@@ -44,8 +45,10 @@ export class Playback {
   guess(said) {
     const { view } = this;
     if (view.at < 0 || !view.asking) return;
+    const { waits } = this;
     view.guesses.set(view.frame, said === view.frames[view.frame].ask.answer);
     this.reveal();
+    if (waits) this.later();
   }
 
   play() {
@@ -58,7 +61,11 @@ export class Playback {
 
   later() {                                  // play goes on, to the end or to a question
     const { view } = this;
-    if (view.isFinished || view.asking) return this.pause();
+    if (view.isFinished || view.asking) {
+      this.pause();
+      this.waits = view.asking;
+      return;
+    }
     const next = () => { this.viewer.seek(view.frame + 1); this.later(); };
     this.clock = setTimeout(next, PACE[view.frames[view.frame].phase]);
     this.showPlaying(true);
@@ -67,6 +74,7 @@ export class Playback {
   pause() {
     clearTimeout(this.clock);
     this.clock = 0;
+    this.waits = false;
     this.showPlaying(false);
   }
 
