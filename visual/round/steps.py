@@ -4,6 +4,7 @@ import math
 
 from rheo.counting import counted
 from rheo.json_object import JsonObject
+from rheo.trace.candidates import candidates, proposed
 from rheo.trace.residuals import residuals
 from rheo.trace.schema import Round, Run, Step, Visit
 from visual.round import bars, cards, residual
@@ -50,18 +51,16 @@ def _frame(phase: str, node: int, sentence: str) -> JsonObject:
 
 
 def _level(run: Run, round: Round, level: int) -> str:
-    """Return what the draft did at a level, as far as the trace knows.
-
-    A trace keeps the nodes that survived pruning, and their siblings.
-    """
+    """Return what the draft did at a level, as far as the trace knows (see `unknown`)."""
     if level == 0:
         template = verdicts.ROOT_CARD if len(round.nodes) > 1 else verdicts.ROOT_ALONE
         return template.format(token=word(run, round.root))
     kept = [round.nodes[i] for i in round.rows_at(level)]
-    parents = {node.parent for node in kept}
-    slots = sum(len(bars.children(run, round, parent)) for parent in parents)
+    expanded, slots = proposed(round, level)
+    if level == 1:  # known in older traces too: the root kept a child
+        slots = len(bars.children(run, round, 0))
     probes = sum(node.kind == "probe" for node in kept)
-    some = verdicts.KEPT_SOME if slots > len(kept) else verdicts.KEPT_ALL
+    some = verdicts.KEPT_ALL if slots == len(kept) else verdicts.KEPT_SOME
     survive = {
         "kept": counted(len(kept), some),
         "probes": counted(probes, verdicts.PROBES) if probes else "",
@@ -70,11 +69,14 @@ def _level(run: Run, round: Round, level: int) -> str:
         survive["probes"] = verdicts.PROBE_ALONE
     if level == 1:
         return verdicts.LEVEL_ONE.format(named=_named(run, round), **survive)
-    above = verdicts.LEVEL_PARENTS.format(
-        parents=counted(len(parents), measures.COUNTS["node"]), above=level - 1
-    )
+    if not slots:
+        return verdicts.LEVEL_OLDER.format(level=level, **survive)
     return verdicts.LEVEL.format(
-        level=level, parents=above, proposed=counted(slots, measures.COUNTS["token"]), **survive
+        level=level,
+        parents=counted(expanded, measures.COUNTS["best node"]),
+        above=level - 1,
+        proposed=counted(slots, measures.COUNTS["token"]),
+        **survive,
     )
 
 
@@ -97,10 +99,23 @@ def _named(run: Run, round: Round) -> str:
 
 
 def _prune(round: Round) -> str:
-    kept = counted(len(round.nodes) - 1, measures.COUNTS["best draft node"])
-    dropped = sum(len(node.ghosts) for node in round.nodes)
+    kept = counted(len(round.nodes) - 1, measures.COUNTS["best node"])
+    found = candidates(round)
+    if not found:
+        return verdicts.PRUNE_OLDER.format(kept=kept)
+    dropped, deepest = len(found) - len(round.nodes) + 1, found[-1].level
     template = verdicts.PRUNE if dropped else verdicts.NONE_DROPPED
-    return template.format(kept=kept, dropped=counted(dropped, measures.COUNTS["sibling"]))
+    gone = ""
+    if deepest > round.levels:
+        one, more = verdicts.LEVELS_GONE
+        said = one if deepest == round.levels + 1 else more
+        gone = said.format(first=round.levels + 1, last=deepest)
+    return template.format(
+        kept=kept,
+        candidates=counted(len(found), measures.COUNTS["candidate"]),
+        dropped=f"{dropped:,}",
+        levels=gone,
+    )
 
 
 def _after(

@@ -9,7 +9,7 @@ from typing import Any
 from rheo.counting import counted
 from rheo.json_object import JsonObject
 from rheo.params import strategy_fields
-from rheo.trace.candidates import ghost_kind
+from rheo.trace.candidates import ghost_kind, unknown
 from rheo.trace.schema import Round, Run
 from visual.style.palette import MARKS
 from visual.words import measures, sentences
@@ -114,7 +114,7 @@ def figures(run: Run) -> list[tuple[str, str, str]]:
     said["ended"] = _counts({k: emitted[k] for k in ENDS})
     took = ms_a_token(run)
     said["speed"] = f"{1000 / took:.1f}" if took else measures.NONE_OF
-    hints = {}
+    hints = {"expected": measures.EXPECTED_OLDER} if "end tokens" in unknown(run) else {}
     kept, slots = survival(run)
     accepted, count, mean = tested(run)
     if slots:

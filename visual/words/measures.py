@@ -6,9 +6,9 @@ COUNTS = {  # noun -> (one, more), for `rheo.counting.counted`
     "token": ("{count} token", "{count:,} tokens"),
     "draft token": ("{count} draft token", "{count:,} draft tokens"),
     "draft node": ("{count} draft node", "{count:,} draft nodes"),
-    "best draft node": ("the best draft node", "the {count:,} best draft nodes"),
     "level": ("{count} level", "{count:,} levels"),
-    "sibling": ("{count} sibling is", "{count:,} of their siblings are"),
+    "best node": ("the best node", "the {count:,} best nodes"),
+    "candidate": ("{count} candidate", "{count:,} candidates"),
     "kept child": ("the kept child", "the {count:,} kept children"),
     "thread": ("{count} thread", "{count:,} threads"),
     "row": ("{count} row", "{count:,} rows"),
@@ -40,6 +40,10 @@ NONE_OF = "none"
 COUNT = "{letter} {count}"
 SURVIVAL_HINT = "Of the probes below nodes that kept a child."
 TESTS_HINT = "On average these tests are passed with probability {mean}."
+EXPECTED_OLDER = (
+    "This older recording does not say which tokens end the text, so nodes behind one are counted "
+    "too; τ does not count them."
+)
 PERCENT = "{value:.0f} %"
 SHARES = {"draft": "draft", "target": "target", "verify": "verify", "other": "other"}
 PART_SHARE = "{name} {percent}"

@@ -4,8 +4,12 @@
 ROOT_CARD = "The root {token} is the last token of the text: the draft’s tree grows from it."
 ROOT_ALONE = "The root {token} is the last token of the text, and nothing is drafted."
 LEVEL = (
-    "Level {level}: below {parents} the draft proposes {proposed}; {kept} will survive pruning"
-    "{probes}."
+    "Level {level}: the draft expands {parents} of level {above} and proposes {proposed}; {kept} "
+    "will survive pruning{probes}."
+)
+LEVEL_OLDER = (
+    "Level {level}: the draft proposes more than this older recording holds; {kept} will survive "
+    "pruning{probes}."
 )
 LEVEL_ONE = (
     "Level 1: below the root the draft proposes {named}; {kept} will survive pruning{probes}."
@@ -17,13 +21,14 @@ NAMED = {  # by kind; fillers are counted
     "filler": "{tokens} by rank (fillers)",
 }
 AND = " and "
-LEVEL_PARENTS = "{parents} of level {above}"
 KEPT_ALL = ("it", "all of them")  # of one, of more
 KEPT_SOME = ("the one shown here", "the {count} shown here")
 PROBES = (", a probe among them", ", {count} probes among them")
 PROBE_ALONE = ", the probe"  # where one node survives
-PRUNE = "Pruning keeps {kept} by score; {dropped} dropped."
-NONE_DROPPED = "Pruning keeps {kept} by score and drops none of their siblings."
+PRUNE = "Pruning keeps {kept} of {candidates} by score and drops {dropped}{levels}."
+LEVELS_GONE = (", all of level {first} among them", ", all of levels {first} to {last} among them")
+NONE_DROPPED = "Pruning has nothing to drop: {candidates} in all."
+PRUNE_OLDER = "Pruning keeps {kept} by score; how many it drops is not in this older recording."
 
 # --- what a verdict's sentence ends with ---
 GOES_ON = "; the walk goes on at {token}."

@@ -4,9 +4,11 @@ import math
 import re
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+from rheo.trace.io import load
 from rheo.trace.residuals import residuals
 from tests.visual import by_hand, sample
 from tests.visual.played import every
@@ -19,6 +21,7 @@ from visual.tree import figure as tree
 from visual.tree import reveal as moments
 from visual.words import labels, sentences
 
+TRACES = Path(__file__).parents[3] / "assets" / "traces"
 MADE = [by_hand.run(), by_hand.rrsw(), *(sample.run(4, seed=seed) for seed in (3, 4))]
 MADE.append(sample.run(2, R=128, K=10, depth=8))
 GHOSTS = pytest.mark.parametrize("ghosts", [False, True], ids=["tails", "ghosts"])
@@ -259,9 +262,10 @@ def test_the_sentences_by_hand():
         "Level 1: below the root the draft proposes ␣cat (deterministic), ␣sea (drawn at random: "
         "the probe) and 2 tokens by rank (fillers); the 3 shown here will survive "
         "pruning, a probe among them.",
-        "Level 2: below 3 nodes of level 1 the draft proposes 9 tokens; the 4 shown here will "
+        "Level 2: the draft proposes more than this older recording holds; the 4 shown here will "
         "survive pruning, a probe among them.",
-        "Pruning keeps the 7 best draft nodes by score; 6 of their siblings are dropped.",
+        "Pruning keeps the 7 best nodes by score; how many it drops is not in this older "
+        "recording.",
         "Probe ␣sea: min(1, 0.1 / 0.4) = 0.250; u₁ = 0.611: rejected; 0.5 of p is left and is "
         "normalised.",
         "Sibling ␣cat: its interval [0, 0.600) of the residual does not hold u₂ = 0.712: rejected.",
@@ -274,6 +278,42 @@ def test_the_sentences_by_hand():
     missed = [f["sentence"] for f in frames.of(by_hand.rrsw(), by_hand.rrsw().rounds[0])]
     assert missed[3].endswith("rejected; 0.8 of p is left and is normalised.")
     assert missed[4].endswith("rejected; 0.5 of the residual is left and is normalised.")
+
+
+GROWTH = re.compile(
+    r"Level (\d): the draft expands the (\d+) best nodes of level \d and proposes (\d+) tokens; "
+    r"(?:the |all of them)(one|\d*)"
+)
+
+
+def test_the_growth_that_is_told_is_the_engines(played):
+    """K = 5, depth 3: 5, 25 and 25 candidates, of which pruning keeps 12."""
+    for round in played.rounds:
+        said = [f["sentence"] for f in frames.of(played, round)]
+        if len(round.nodes) == 1:
+            continue
+        told = [GROWTH.match(sentence) for sentence in said[2 : round.levels + 1]]
+        for level, found in enumerate(told, start=2):
+            kept = len(round.rows_at(level))
+            shown = {"one": 1, "": 25}.get(found[4]) or int(found[4])
+            assert [int(found[i]) for i in (1, 2, 3)] == [level, 5, 25] and shown == kept
+        pruned = said[round.levels + 1]
+        assert pruned.startswith("Pruning keeps the 12 best nodes of 55 candidates by score and")
+        assert "and drops 43" in pruned
+        assert ("among them" in pruned) == (round.levels < 3)
+
+
+def test_the_growth_of_the_first_recorded_round():
+    """Before: "below 3 nodes of level 1 the draft proposes 30 tokens" and "140 dropped"."""
+    run = load(TRACES / "first.json.gz")
+    said = [f["sentence"] for f in frames.of(run, run.rounds[0])]
+    assert said[2].startswith(
+        "Level 2: the draft expands the 10 best nodes of level 1 and proposes 100 tokens; "
+    )
+    assert said[run.rounds[0].levels + 1] == (
+        "Pruning keeps the 60 best nodes of 710 candidates by score and drops 650, all of levels "
+        f"{run.rounds[0].levels + 1} to 8 among them."
+    )
 
 
 def test_a_round_without_a_draft_is_its_root_and_one_emission():

@@ -46,6 +46,15 @@ def test_a_run_by_hand():
     assert shown[measures.FIGURES["speed"]] == "45.5"
 
 
+def test_an_older_trace_says_that_its_expectation_counts_behind_end_tokens():
+    run, label = by_hand.run(), measures.FIGURES["expected"]
+    hints = {version: {} for version in (1, 2)}
+    for version in hints:
+        shown = metrics.figures(replace(run, version=version))
+        hints[version] = {name: hint for name, _, hint in shown}
+    assert hints[1][label] == measures.EXPECTED_OLDER and hints[2][label] == ""
+
+
 def test_the_parts_of_a_round_sum_to_the_whole():
     run = by_hand.run()
     assert metrics.milliseconds(run) == {"draft": 11, "target": 30, "verify": 2, "other": 1}
