@@ -7,6 +7,7 @@ from torch import Tensor
 
 from rheo.algorithm.distribution import draw
 from rheo.models.target.kv_cache import KVCache
+from rheo.models.target.own_logits import OwnLogits
 from rheo.models.target.target import Target
 from rheo.training.corpus_files import Text
 
@@ -72,6 +73,7 @@ class _Batch:
         max_new: int,
     ) -> None:
         device, places = target.device, target.cache
+        self.own_logits = OwnLogits(target.model)
         self.target, self.given = target, list(zip(prompts, temperatures, strict=True))
         self.answers: list[list[int]] = [[] for _ in prompts]
         self.alive = torch.arange(len(prompts), device=device)  # (b,) rows still in the batch
@@ -138,8 +140,7 @@ class _Batch:
 
     def _logits(self, hidden: Tensor) -> Tensor:
         """Return the logits (b, V) of hidden states (b, d); a prefill needs them of few rows."""
-        logits: Tensor = self.target.model.get_output_embeddings()(hidden)
-        return logits
+        return self.own_logits(hidden)
 
     def _clear(self) -> None:
         """Take the ended rows out."""

@@ -49,7 +49,7 @@ class States:
 
     Attributes:
         features: (n, 3dt) the three hidden states that the draft head reads, side by side.
-        last: (n, dt) after the final norm; `last @ lm_head.T` are the target's logits of what
+        last: (n, dt) after the final norm; `OwnLogits` makes of it the target's logits of what
             follows each token.
     """
 

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from transformers import PreTrainedModel
 
+from rheo.models.target.own_logits import OwnLogits
 from rheo.training.batches import Batch, collate
 from rheo.training.corpus_files import States, Text
 from rheo.training.unrolled_head import UnrolledHead
@@ -34,7 +36,7 @@ class HeldOut:
 
     Args:
         texts, states: of the same texts; float32 states where the figures are to be exact.
-        lm_head: (V, dt) the target's output matrix.
+        model: the target's.
         target_ids: (Vd,) of the head, None where both vocabularies are one.
     """
 
@@ -42,15 +44,17 @@ class HeldOut:
         self,
         texts: Sequence[Text],
         states: Sequence[States],
-        lm_head: Tensor,
+        model: PreTrainedModel,
         target_ids: Tensor | None,
     ) -> None:
+        device = model.get_output_embeddings().weight.device
         self.batches = [
-            collate([text], [state], lm_head.device)
+            collate([text], [state], device)
             for text, state in zip(texts, states, strict=True)
             if len(text.tokens) > max(2, text.prompt + 1)
         ]
-        targets = [_target_at_slots(batch, lm_head.float(), target_ids) for batch in self.batches]
+        logits = OwnLogits(model, dtype=torch.float32)
+        targets = [_target_at_slots(batch, logits, target_ids) for batch in self.batches]
         self.p, self.best = zip(*targets, strict=True)
 
     @torch.inference_mode()
@@ -78,9 +82,9 @@ class HeldOut:
 
 @torch.inference_mode()
 def _target_at_slots(
-    batch: Batch, lm_head: Tensor, target_ids: Tensor | None
+    batch: Batch, logits: OwnLogits, target_ids: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """Return p at the draft ids (r, Vd) and the target's best tokens (r,), slot by slot."""
     last = batch.last[0, int(batch.first) : int(batch.stop)].float()
-    p = (last @ lm_head.T).softmax(-1)  # (r, V)
+    p = logits(last).softmax(-1)  # (r, V)
     return p if target_ids is None else p[:, target_ids], p.argmax(-1)

@@ -1,5 +1,7 @@
 """Measure how far a head's distribution is from the target's, with gradients, chunk by chunk."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 from torch.autograd import Function
@@ -12,7 +14,7 @@ def soft_loss(
     outputs: Tensor,
     lm_head: Tensor,
     last: Tensor,
-    teacher: Tensor,
+    teacher: Callable[[Tensor], Tensor],
     weights: Tensor,
     tv: float = 0.0,
     dtype: torch.dtype = torch.float32,
@@ -28,7 +30,7 @@ def soft_loss(
         lm_head: (d, Vd).
         last: (R, dt) the target's last hidden state after its norm, of the token before the one
             that each slot predicts.
-        teacher: (dt, Vd) the target's output matrix at the draft ids.
+        teacher: from rows of `last` to the target's logits (r, Vd) at the draft ids.
         weights: (K, R) of each term, 0 where a depth has no such slot.
         tv: share of the total variation, 0 to 1.
         dtype: of the matrix products; softmax, loss and sums are float32 throughout.
@@ -45,18 +47,18 @@ class _SoftLoss(Function):
 
     @staticmethod
     def forward(
-        ctx: FunctionCtx, outputs: Tensor, lm_head: Tensor, last: Tensor, teacher: Tensor,
-        weights: Tensor, tv: float, dtype: torch.dtype,
+        ctx: FunctionCtx, outputs: Tensor, lm_head: Tensor, last: Tensor,
+        teacher: Callable[[Tensor], Tensor], weights: Tensor, tv: float, dtype: torch.dtype,
     ) -> Tensor:  # fmt: skip
         depths, slots, d = outputs.shape
-        lm_head, teacher = lm_head.to(dtype), teacher.to(dtype)
+        lm_head = lm_head.to(dtype)
         x = outputs.transpose(0, 1).contiguous().to(dtype)  # (R, K, d)
         # d term / d logit, unweighted, kept in `dtype` for the two products at the end
         d_logits = torch.empty(slots, depths, lm_head.shape[1], dtype=dtype, device=x.device)
         terms = torch.empty(slots, depths, device=x.device)
         for start in range(0, slots, _CHUNK):
             rows = slice(start, start + _CHUNK)
-            p = (last[rows].to(dtype) @ teacher).float().softmax(-1)  # (r, Vd)
+            p = teacher(last[rows]).float().softmax(-1)  # (r, Vd)
             terms[rows], d_logits[rows] = _compare((x[rows] @ lm_head).float(), p, tv)
         weights, flat = weights.T[..., None], d_logits.flatten(0, 1)  # (R, K, 1), (R*K, Vd)
         d_outputs = (flat @ lm_head.T).view(slots, depths, d).float() * weights

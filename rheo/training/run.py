@@ -58,8 +58,7 @@ def train(
     found = shards(corpus)
     config, head = _start(target, found, init, draft_vocab, log)
     _check_layers(found, head, target)
-    lm_head = target.model.get_output_embeddings().weight.detach()
-    trainer = Trainer(head, lm_head, list(corpus), recipe, half)
+    trainer = Trainer(head, target.model, list(corpus), recipe, half)
     if (out / CHECKPOINT).exists():
         trainer.resume(out / CHECKPOINT)
     held = _held_out(target, found, held_out_tokens, head)
@@ -144,10 +143,9 @@ def _held_out(
                 tokens -= len(text.answer)
     if not texts:
         return None
-    lm_head = target.model.get_output_embeddings().weight
     with torch.inference_mode():
         known = [states(target, text) for text in texts]
-    return HeldOut(texts, known, lm_head, head.target_ids)
+    return HeldOut(texts, known, target.model, head.target_ids)
 
 
 def _evaluate(trainer: Trainer, held: HeldOut | None, log: "_Log") -> None:

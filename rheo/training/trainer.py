@@ -7,8 +7,10 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
+from transformers import PreTrainedModel
 
 from rheo.errors import RheoError
+from rheo.models.target.own_logits import OwnLogits
 from rheo.training.batches import Batch, epoch_batches
 from rheo.training.corpus_files import shards
 from rheo.training.loss import soft_loss
@@ -72,17 +74,23 @@ class Trainer:
 
     Args:
         head: takes gradients from now on.
-        lm_head: (V, dt) the target's output matrix.
+        model: the target's, whose distribution the head learns.
         corpus: folders of shards; looked at again before each pass, so a corpus may grow.
         half: matrix products in bfloat16; softmax, loss, sums and weights stay float32.
     """
 
     def __init__(
-        self, head: UnrolledHead, lm_head: Tensor, corpus: list[Path], recipe: Recipe, half: bool
+        self,
+        head: UnrolledHead,
+        model: PreTrainedModel,
+        corpus: list[Path],
+        recipe: Recipe,
+        half: bool,
     ) -> None:
         self.head, self.corpus, self.recipe, self.half = head.trainable(), corpus, recipe, half
-        rows = lm_head if head.target_ids is None else lm_head[head.target_ids]
-        self.teacher = rows.detach().T.contiguous()  # (dt, Vd)
+        self.device = model.get_output_embeddings().weight.device
+        self.dtype = torch.bfloat16 if half else torch.float32  # of matrix products
+        self.teacher = OwnLogits(model, head.target_ids, self.dtype)
         self.optimiser = torch.optim.AdamW(
             head.weights.parameters(),
             lr=recipe.rate,
@@ -94,11 +102,13 @@ class Trainer:
 
     def batches(self) -> Iterator[Batch]:
         """Yield batches from the trainer's place on, without end; `learn` each before the next."""
-        device = self.teacher.device
         while True:
             found, recipe = shards(self.corpus), self.recipe
             start = self.place
-            yield from epoch_batches(found, recipe.tokens, recipe.seed, self.epoch, start, device)
+            batches = epoch_batches(
+                found, recipe.tokens, recipe.seed, self.epoch, start, self.device
+            )
+            yield from batches
             if self.place == 0:
                 raise RheoError("The corpus holds no text to train on; make a larger one.")
             self.epoch, self.place = self.epoch + 1, 0
@@ -108,7 +118,6 @@ class Trainer:
         recipe, learning = self.recipe, batch.learning(self.recipe.unroll)  # (K, B, S)
         depth = torch.arange(recipe.unroll, device=learning.device)
         weights = learning * (recipe.fading**depth)[:, None, None]
-        dtype = torch.bfloat16 if self.half else torch.float32
         with torch.autocast(learning.device.type, torch.bfloat16, enabled=self.half):
             outputs = self.head.unroll(batch.tokens, batch.features, recipe.unroll)
         slots = learning[0]  # a deeper step learns at fewer of the same slots
@@ -119,7 +128,7 @@ class Trainer:
             self.teacher,
             weights[:, slots],
             recipe.tv,
-            dtype,
+            self.dtype,
         )
         return total / weights.sum().clamp(min=1)
 
@@ -149,7 +158,7 @@ class Trainer:
 
     def resume(self, path: Path) -> None:
         """Go on where `save` left off."""
-        state = torch.load(path, self.teacher.device, weights_only=True)
+        state = torch.load(path, self.device, weights_only=True)
         self.head.weights.load_state_dict(state["weights"])
         self.optimiser.load_state_dict(state["optimiser"])
         self.step, self.epoch, self.place, self.tokens = state["place"]

@@ -95,7 +95,7 @@ def test_loss_and_gradient_equal_autograd(tv):
     expected = (weights * ((1 - tv) * -(p * log_q).sum(-1) + tv * distance)).sum()
     wanted = torch.autograd.grad(expected, [outputs, head])
     single = [x.detach().float().requires_grad_() for x in (outputs, head)]
-    loss = soft_loss(*single, last.float(), teacher.float(), weights.float(), tv)
+    loss = soft_loss(*single, last.float(), lambda x: x @ teacher.float(), weights.float(), tv)
     found = torch.autograd.grad(loss, single)
     assert abs(loss.item() / expected.item() - 1) <= 1e-5
     for a, b in zip(found, wanted, strict=True):
@@ -124,7 +124,7 @@ def tiny_trainer(folder: Path, recipe: Recipe, family: str = "llama") -> Trainer
         tiny_corpus(folder, model, (2, 4, 5))
     _, checkpoint = initial_head(model, torch.arange(0, 40))
     head = UnrolledHead(checkpoint, model.get_input_embeddings().weight, 8)
-    return Trainer(head, model.get_output_embeddings().weight, [folder], recipe, half=False)
+    return Trainer(head, model, [folder], recipe, half=False)
 
 
 def advance(trainer: Trainer, steps: int) -> list[float]:
@@ -236,8 +236,7 @@ def test_overlap_is_that_of_a_loop_over_chains(tmp_path):
         States(torch.cat([o.hidden_states[i][0] for i in layers], -1), o.hidden_states[-1][0])
         for o in outputs
     ]
-    lm_head = model.get_output_embeddings().weight
-    scores = HeldOut(texts, known, lm_head, head.target_ids).score(head, 2)
+    scores = HeldOut(texts, known, model, head.target_ids).score(head, 2)
     for depth in range(2):
         overlaps, agreed = [], []
         for text, state, output in zip(texts, known, outputs, strict=True):
