@@ -13,6 +13,7 @@ from rheo.algorithm.uniforms import Block, recorded
 from rheo.algorithm.verify import Rule
 from rheo.algorithm.walk import TargetRows, acceptance, expected, reach
 from rheo.decoding.engine import Engine
+from rheo.decoding.finite import check_trees
 from rheo.params import DecodeParams
 
 
@@ -79,6 +80,7 @@ def draw_trees(
     positions = target.length + kept.depth
     logits = target.verify(kept.token.flatten(), positions.flatten(), mask.bool())[0]
     logits = logits.view(*kept.token.shape, -1)  # (B, R + 1, V)
+    check_trees(tree.expanded.coverage, logits, draft.name, len(ids))
     ends = torch.tensor(sorted(target.eos_ids), dtype=torch.int64, device=ids.device)
     return DrawnTrees(tree, kept, TargetRows(logits, params.T, params.top_k, params.top_p), ends)
 

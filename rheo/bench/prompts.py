@@ -19,7 +19,7 @@ class Prompt(NamedTuple):
     text: str
 
 
-_Turn = Annotated[str, StringConstraints(min_length=1)]
+_Turn = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
 
 
 class PromptRow(BaseModel, strict=True):
@@ -63,7 +63,7 @@ def read_prompts(paths: Iterable[Path | str], limit: int | None = None) -> list[
 def _read(path: Path) -> list[Prompt]:
     """Read the prompts of one file. Raises RheoError with the line's number."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")  # not at U+2028 inside a text
     except (OSError, UnicodeDecodeError) as error:
         raise RheoError(f"{path} could not be read: {error}.") from None
     return [

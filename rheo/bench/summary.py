@@ -11,11 +11,14 @@ from rheo.decoding.timing import PARTS
 _KINDS = ("deterministic", "probe", "filler")
 
 
-def summary(engine: Engine, decoding: Decoding, seconds: float) -> dict[str, object]:
+def summary(
+    engine: Engine, decoding: Decoding, seconds: float, error: str | None = None
+) -> dict[str, object]:
     """Return plain values of everything decoded so far.
 
     Args:
         seconds: wall time of decoding, prefill included; tokens_per_s is all new tokens over it.
+        error: the sentence that the run broke off with, None where it did not.
 
     `ms` are sums over the rounds, without the prefill. `coverage` is the mean, over all nodes that
     were expanded and kept, of the draft's mass on the support. tau, expected_accepted and coverage
@@ -32,6 +35,7 @@ def summary(engine: Engine, decoding: Decoding, seconds: float) -> dict[str, obj
         "token_ids": [e.token for e in emitted],
         "prompt_token_ids": decoding.prompt_ids,
         "stop": decoding.stopped,
+        "error": error,
         "eos_ids": sorted(engine.target.eos_ids),
         "rounds": len(rounds),
         "tau": _mean([r.counted for r in rounds]),

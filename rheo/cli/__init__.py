@@ -2,6 +2,6 @@
 
 A mistake is one sentence on standard error and exit code 2. What is heavy is imported inside the
 commands, so that `--help` answers at once.
-Read `types`, `arithmetic` and `arguments` (what may be typed), then `main` (the commands) and
-`training` (`corpus` and `train`).
+Read `types`, `arithmetic` and `arguments` (what may be typed) and `streams` (its characters, and
+those that are printed), then `main` (the commands) and `training` (`corpus` and `train`).
 """

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from rheo.cli.arithmetic import add_arithmetic
+from rheo.cli.streams import typed
 from rheo.cli.training import add_corpus, add_train
 from rheo.cli.types import head_layers, in_range, positive, swept
 from rheo.models.hub.catalogue import DEFAULT, PAIRS
@@ -81,7 +82,12 @@ def _add_fetch(command: argparse.ArgumentParser) -> None:
 def _add_generate(command: argparse.ArgumentParser) -> None:
     """Add the arguments of `generate`."""
     add = command.add_argument
-    add("--prompt", required=True, help="the text to answer; - reads it from standard input")
+    add(
+        "--prompt",
+        type=typed,
+        required=True,
+        help="the text to answer; - reads it from standard input",
+    )
     add(
         "--strategy",
         default=DecodeParams().strategy,
@@ -90,6 +96,7 @@ def _add_generate(command: argparse.ArgumentParser) -> None:
     )
     add(
         "--stop",
+        type=typed,
         action="append",
         default=[],
         metavar="S",

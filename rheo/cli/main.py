@@ -1,19 +1,19 @@
 """Run the commands. Heavy imports happen inside them, so that --help answers at once."""
 
 import argparse
-import contextlib
 import json
 import os
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rheo.cli import training
 from rheo.cli.arguments import COMPARED, WITH_REFERENCE, params_of, parser
+from rheo.cli.streams import is_unicode, prepare_output, quiet_stdout, read_stdin
 from rheo.errors import RheoError
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ INTERRUPTED = 130  # what a shell expects after Ctrl-C
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; return 0, 2 after a sentence on stderr, or 130 after Ctrl-C."""
+    prepare_output()
     args = parser().parse_args(argv)
     commands = {"fetch": fetch, "generate": generate, "audit": audit, "bench": bench}
     commands |= {"corpus": training.corpus, "train": training.train, "gallery": gallery}
@@ -49,7 +50,7 @@ def fetch(args: argparse.Namespace) -> None:
     """Fetch a pair and print its folders."""
     from rheo.models.hub.fetch import console_progress, ensure
 
-    with _quiet_stdout():
+    with quiet_stdout():
         paths = ensure(args.pair, console_progress())
     print(f"target: {paths.target}\ndraft:  {paths.draft} ({paths.kind})")
 
@@ -57,12 +58,12 @@ def fetch(args: argparse.Namespace) -> None:
 def generate(args: argparse.Namespace) -> int:
     """Stream an answer, or print it as JSON; what there is survives Ctrl-C."""
     params = params_of(args, args.strategy)
-    prompt = _read_stdin() if args.prompt == "-" else args.prompt
+    prompt = read_stdin() if args.prompt == "-" else args.prompt
     if not prompt.strip():
         raise RheoError("The prompt is empty: type at least one character.")
     if args.trace:
         _check_trace(args.trace)
-    with _quiet_stdout():
+    with quiet_stdout():
         engine = _engine(args)
     decoding = engine.decode(prompt, params, args.raw, args.stop)
     start, code, failed = time.perf_counter(), 0, None
@@ -74,10 +75,10 @@ def generate(args: argparse.Namespace) -> int:
         decoding.close()
         code = INTERRUPTED
     seconds = time.perf_counter() - start
-    if args.json and not failed:
+    if args.json:
         from rheo.bench.summary import summary
 
-        _print_json(summary(engine, decoding, seconds))
+        _print_json(summary(engine, decoding, seconds, str(failed) if failed else None))
     if args.trace and decoding.first:
         _save(engine.record(decoding, prompt), args.trace)
     if failed:
@@ -107,7 +108,7 @@ def bench(args: argparse.Namespace) -> None:
         for value in values:
             replace(params_of(args, name), **{swept: value})
     prompts = read_prompts(args.prompts or shipped(), args.limit)
-    with _quiet_stdout():
+    with quiet_stdout():
         result, text = _measure(args, strategies, prompts)
     if args.json:
         _print_json(result)
@@ -121,7 +122,7 @@ def gallery(args: argparse.Namespace) -> None:
 
     if not args.out.is_dir():
         raise RheoError(f"There is no folder {args.out} to record the gallery into.")
-    with _quiet_stdout():
+    with quiet_stdout():
         engine = _engine(args)
     for line in record(engine, args.out, args.only):
         print(line, flush=True)
@@ -211,14 +212,6 @@ def _count(decoding: "Decoding") -> None:
             bar.update(len(decoded.emitted))
 
 
-def _read_stdin() -> str:
-    """Read the prompt from standard input. Raises RheoError."""
-    try:
-        return sys.stdin.read()
-    except UnicodeDecodeError:
-        raise RheoError("Standard input is not UTF-8 text.") from None
-
-
 def _check_trace(path: Path) -> None:
     """Check the trace's name before the run, so that a wrong one does not cost it."""
     if not path.name.endswith((".json", ".json.gz")):
@@ -239,11 +232,4 @@ def _save(run: "Run", path: Path) -> None:
 
 def _print_json(value: Mapping[str, object]) -> None:
     """Print one JSON object on a line of its own."""
-    print(json.dumps(value, allow_nan=False, ensure_ascii=False))
-
-
-@contextlib.contextmanager
-def _quiet_stdout() -> Iterator[None]:
-    """Send what a library prints to standard error: standard output is for results."""
-    with contextlib.redirect_stdout(sys.stderr):
-        yield
+    print(json.dumps(value, allow_nan=False, ensure_ascii=not is_unicode(sys.stdout)))

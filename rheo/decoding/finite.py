@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from torch import Tensor
 
 from rheo.decoding.round_buffer import RoundBuffer
 from rheo.errors import RheoError
@@ -38,8 +39,32 @@ def check_round(buffer: RoundBuffer, draft: str, done: int) -> None:
     worst = float(np.abs(buffer.total - 1).max())
     check_target(float(buffer.p.sum()), 1 + worst, done + 1)
     if np.isnan(buffer.coverage).any():
+        raise RheoError(_draft_fault(draft, f"in round {done + 1}"))
+
+
+def check_trees(coverage: Tensor, target_logits: Tensor, draft: str, tokens: int) -> None:
+    """Check both models' logits of trees that were drawn at a context of so many tokens.
+
+    Args:
+        coverage: (..., E) the mass of the draft's distribution on its support, node by node.
+        target_logits: (..., R + 1, V).
+
+    Raises:
+        RheoError: they are not finite.
+    """
+    where = f"at a context of {tokens} tokens"
+    if not bool(coverage.isfinite().all()):
+        raise RheoError(_draft_fault(draft, where))
+    if not bool(target_logits.amax(-1).isfinite().all()):
         raise RheoError(
-            f"The logits of the draft ({draft}) are not finite in round {done + 1}: its checkpoint "
-            "is broken or overflows in this dtype; the text so far is the target's own, and "
-            "--strategy autoregressive goes on without a draft."
+            f"The target's logits are not finite {where}, so there is nothing to compare: the "
+            "checkpoint is broken or overflows in this dtype."
         )
+
+
+def _draft_fault(draft: str, where: str) -> str:
+    return (
+        f"The logits of the draft ({draft}) are not finite {where}: its checkpoint is broken or "
+        "overflows in this dtype; the text so far is the target's own, and --strategy "
+        "autoregressive goes on without a draft."
+    )

@@ -256,7 +256,7 @@ def audit_case(case: JsonObject) -> JsonObject:
 def audit_file(path: Path | str) -> Iterator[JsonObject]:
     """Yield `audit_case` of each line of a .jsonl file."""
     try:
-        lines = Path(path).read_text().splitlines()
+        lines = Path(path).read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise RheoError(f"{path} could not be read: {error}.") from None
     for number, line in enumerate(lines, start=1):

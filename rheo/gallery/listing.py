@@ -6,6 +6,7 @@ from typing import TypeVar
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from rheo.errors import RheoError
+from rheo.whole_file import whole_file
 
 INDEX = "index.json"  # of a folder of recorded runs
 _Rows = TypeVar("_Rows")
@@ -73,7 +74,8 @@ def read_index(folder: Path) -> list[GalleryEntry]:
 def write_index(folder: Path, entries: list[GalleryEntry]) -> None:
     """Write the index of a folder of recorded runs."""
     text = _ENTRIES.dump_json(entries, indent=2).decode()
-    (folder / INDEX).write_text(text + "\n", encoding="utf-8")
+    with whole_file(folder / INDEX) as part:
+        part.write_text(text + "\n", encoding="utf-8")
 
 
 def _read(path: Path, rows: TypeAdapter[_Rows]) -> _Rows:

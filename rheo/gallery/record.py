@@ -32,7 +32,9 @@ _Candidates = list[tuple[GalleryRun, Run, Found]]  # what the list says of a run
 
 
 def record(engine: Engine, out: Path, only: str | None = None, spec: Path = SPEC) -> Iterator[str]:
-    """Find, record and save the runs of `spec`; yield a line about each. The index comes last.
+    """Find, record and save the runs of `spec`; yield a line about each.
+
+    A group's runs are written before their place in the index.
 
     Args:
         only: the name of a run; its group alone is recorded, and the rest of the index kept.
@@ -48,7 +50,8 @@ def record(engine: Engine, out: Path, only: str | None = None, spec: Path = SPEC
     for group in groups:
         if only and only not in [run.name for run in group.runs]:
             continue
-        for wanted, run, found in _find(engine, group):
+        found_runs = _find(engine, group)
+        for wanted, run, found in found_runs:
             save(run, out / f"{wanted.name}.json.gz")
             index[wanted.name] = GalleryEntry(
                 name=wanted.name,
@@ -56,8 +59,10 @@ def record(engine: Engine, out: Path, only: str | None = None, spec: Path = SPEC
                 sentence=wanted.sentence,
                 round=found.round,
             )
+        # a recording that is stopped leaves an index of what there is
+        write_index(out, [index[name] for name in names if name in index])
+        for wanted, run, _ in found_runs:
             yield f"{wanted.name} (seed {run.params['seed']}): {run.note}"
-    write_index(out, [index[name] for name in names if name in index])
 
 
 def _find(engine: Engine, group: GalleryGroup) -> _Candidates:

@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from rheo.errors import RheoError
+from rheo.errors import RheoError, reason
 from rheo.models.hub.catalogue import ASSETS
 from rheo.models.target.target import Target
 from rheo.training.batch_generate import answer
 from rheo.training.corpus_files import States, Text, write
+from rheo.whole_file import whole_file
 
 PROMPTS = ASSETS / "prompts" / "corpus"
 TEMPERATURES = (1.0, 0.7, 1.0, 0.0, 1.0, 0.7, 1.0, 0.7, 1.0, 0.0)  # 5 : 3 : 2
@@ -161,14 +162,26 @@ def _check_settings(folder: Path, about: dict[str, object]) -> None:
     """Note in the folder what it is made from; refuse one that was made from something else."""
     path = folder / ABOUT
     if path.exists():
-        if json.loads(path.read_text(encoding="utf-8")) != about:
+        if _read_settings(path) != about:
             raise RheoError(
                 f"{folder} holds a corpus made with other prompts or settings; go on with the "
                 f"settings in its {ABOUT}, or choose another folder."
             )
         return
     folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    with whole_file(path) as part:
+        part.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+
+def _read_settings(path: Path) -> object:
+    """Return what a corpus says that it is made from. Raises RheoError."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RheoError(
+            f"{path} cannot be read ({reason(error)}), so nobody knows what this corpus is made "
+            "from: choose another folder."
+        ) from error
 
 
 def _shard(folder: Path, number: int) -> Path:

@@ -160,4 +160,5 @@ def save(head: Eagle3, config: JsonObject, folder: Path, embeddings: Tensor | No
     with whole_file(folder / "model.safetensors") as part:
         save_file(tensors, part)
     text = json.dumps(config, indent=1) + "\n"
-    (folder / "config.json").write_text(text, encoding="utf-8")
+    with whole_file(folder / "config.json") as part:
+        part.write_text(text, encoding="utf-8")

@@ -166,6 +166,9 @@ class _Log:
     def __init__(self, out: Path, report: _Report) -> None:
         out.mkdir(parents=True, exist_ok=True)
         self.path, self.report = out / _LOG, report
+        if self.path.exists():  # a run that was killed may have left half a line
+            whole, end, _ = self.path.read_bytes().rpartition(b"\n")
+            self.path.write_bytes(whole + end)
 
     def __call__(self, **figures: object) -> None:
         line = {k: round(x, 4) if isinstance(x, float) else x for k, x in figures.items()}

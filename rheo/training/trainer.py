@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from rheo.errors import RheoError
+from rheo.errors import RheoError, reason
 from rheo.models.target.own_logits import OwnLogits
 from rheo.training.batches import Batch, epoch_batches
 from rheo.training.corpus_files import shards
@@ -157,8 +157,18 @@ class Trainer:
             torch.save(state, part)
 
     def resume(self, path: Path) -> None:
-        """Go on where `save` left off."""
-        state = torch.load(path, self.device, weights_only=True)
-        self.head.weights.load_state_dict(state["weights"])
-        self.optimiser.load_state_dict(state["optimiser"])
-        self.step, self.epoch, self.place, self.tokens = state["place"]
+        """Go on where `save` left off.
+
+        Raises:
+            RheoError: no such file, or one of another head.
+        """
+        try:
+            state = torch.load(path, self.device, weights_only=True)
+            self.head.weights.load_state_dict(state["weights"])
+            self.optimiser.load_state_dict(state["optimiser"])
+            self.step, self.epoch, self.place, self.tokens = state["place"]
+        except Exception as error:  # unpickling damaged bytes raises whatever they happen to say
+            raise RheoError(
+                f"The checkpoint {path} is damaged or belongs to another head ({reason(error)}): "
+                "delete it to begin anew, or choose another folder."
+            ) from error

@@ -1,5 +1,6 @@
 """The command line as a user types it: one JSON object, one sentence, the right exit code."""
 
+import io
 import json
 import os
 import signal
@@ -23,6 +24,7 @@ VECTORS = ROOT / "tests" / "vectors" / "exact_rounds.jsonl"
 SMALL = ["--k", "3", "--nodes", "8", "--depth", "3", "--support", "20", "--max-new-tokens", "12"]
 TYPES = {
     "text": str, "token_ids": list, "prompt_token_ids": list, "stop": str, "eos_ids": list,
+    "error": type(None), "head": type(None),  # no fault, and no EAGLE-3 head
     "rounds": int,
     "tau": float, "accepted_by_kind": dict, "expected_accepted": float, "coverage": float,
     "tokens_per_s": float, "prefill_ms": float, "ms": dict, "pair": str, "lossless": bool,
@@ -120,7 +122,7 @@ def test_autoregressive_works_alike(models, capsys):
 
 
 def test_prompt_from_standard_input(models, capsys, monkeypatch):
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(read=lambda: "the end"))
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"the end")))
     piped = json.loads(run(capsys, "generate", *models, "--prompt", "-", *SMALL, "--json").out)
     typed = run(capsys, "generate", *models, "--prompt", "the end", *SMALL, "--json").out
     raw = run(capsys, "generate", *models, "--prompt", "the end", *SMALL, "--json", "--raw").out
@@ -327,6 +329,10 @@ def test_a_run_that_breaks_off_keeps_its_trace(models, capsys, monkeypatch, tmp_
     monkeypatch.setattr(loop.Decoding, "_round", breaks)
     trace = tmp_path / "run.json"
     arguments = ["generate", *models, "--prompt", "the end", *SMALL, "--trace", str(trace)]
-    assert main.main(arguments) == 2
-    assert capsys.readouterr().err.strip().endswith("in round 3.")
+    assert main.main([*arguments, "--json"]) == 2
+    said = capsys.readouterr()
+    assert said.err.strip().endswith("in round 3.")
     assert len(load(trace).rounds) == 2
+    value = json.loads(said.out)  # the object holds what there is, and why there is no more
+    assert (value["rounds"], value["stop"]) == (2, "closed") and len(value["token_ids"]) >= 3
+    assert value["error"] == said.err.strip().splitlines()[-1]
