@@ -1,4 +1,4 @@
-"""What is killed in the middle goes on to the same end, and nothing half-written is read as whole."""
+"""What is killed goes on to the same end, and nothing half-written is read as whole."""
 
 import json
 import os
