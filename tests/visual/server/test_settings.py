@@ -56,6 +56,7 @@ NONSENSE = {
     "RHEO_ROOT_PATH": ("rheo", "/a b", "javascript:x"),
     "RHEO_RATE": ("-5", "fast"),
     "RHEO_MAX_BODY_KB": ("1", "x" * 5000),
+    "RHEO_KEPT_MB": ("15", "all"),
     "RHEO_CONNECTIONS": ("-1", "all"),
     "RHEO_PROXIES": ("10", "yes"),
     "RHEO_HOSTS": ("http://a.org", "a b", "a/*", "*org"),
