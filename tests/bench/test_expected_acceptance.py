@@ -68,6 +68,28 @@ def blocks_of(params: DecodeParams, count: int) -> list:
 IDS = [5, 9, 17, 30, 8]
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("half", ["draft", "target"])
+def test_logits_that_are_not_finite_are_named(half, value, with_head, monkeypatch):
+    params = replace(PARAMS, strategy="rheo", S=10, m=1)
+
+    def spoil(logits):
+        logits[..., 3] = value
+        return logits
+
+    if half == "draft":
+        level = with_head.draft.level
+        monkeypatch.setattr(with_head.draft, "level", lambda *a: spoil(level(*a)))
+    else:
+        verify = with_head.target.verify
+        monkeypatch.setattr(
+            with_head.target, "verify", lambda *a: (spoil(verify(*a)[0].clone()), None)
+        )
+    name = r"draft \(EAGLE-3 " if half == "draft" else "target's logits"
+    with pytest.raises(RheoError, match=rf"{name}.* not finite at a context of {len(IDS)} tokens"):
+        drawn(with_head, IDS, params, blocks_of(params, 2))
+
+
 @pytest.mark.parametrize("pair", ["engine", "with_head"])
 @pytest.mark.parametrize("strategy", ["topk", "rheo", "rheo-rrsw", "rheo-multi", "naive"])
 @pytest.mark.parametrize("T", [1.0, 0.0])

@@ -118,6 +118,13 @@ def test_a_pickle_that_is_not_tensors_is_refused(how, tmp_path):
     assert not mark.exists() and "\n" not in str(error.value)
 
 
+def test_a_tokenizer_model_that_is_damaged_is_said(tmp_path):
+    folder = llama_target(tmp_path / "t", PICKLED, sentences=True)
+    (folder / "tokenizer.model").write_bytes(b"x")
+    with pytest.raises(RheoError, match=r"tokenizer\.model is damaged"):
+        Target.load(str(folder))
+
+
 def test_pickled_weights_are_counted_before_they_are_loaded(tmp_path):
     folder = tiny_folder(tmp_path / "t")
     expected = placement.weights(folder)

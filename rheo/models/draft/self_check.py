@@ -54,13 +54,13 @@ class Reading:
     losses: Tensor
 
     def as_dict(self) -> dict[str, object]:
-        """Return what is printed as JSON."""
+        """Return what is printed as JSON; logits that are not finite have no overlap."""
         return {
             "layers": list(self.layers),
             "meaning": self.meaning,
             "embeddings": "own" if self.own_embeddings else "target",
             "agreement": self.agreement,
-            "overlap": self.overlap,
+            "overlap": self.overlap if math.isfinite(self.overlap) else None,
         }
 
 
@@ -129,7 +129,7 @@ def best(tried: list[Reading]) -> Reading:
     kept = tried[0]
     for other in sorted(tried[1:], key=lambda reading: float(reading.losses.mean())):
         gain = tried[0].losses - other.losses  # (n,)
-        error = float(gain.std()) / math.sqrt(len(gain))
+        error = float(gain.std(correction=0)) / math.sqrt(len(gain))
         if other.agreement >= UNFIT and float(gain.mean()) > MARGIN * error:
             return other
     return kept

@@ -64,12 +64,26 @@ def load_pretrained(
         ) from error
     except Exception as error:  # transformers and what it uses raise whatever they like
         raise RheoError(
-            f"The target {folder_or_id} could not be loaded ({reason(error)}); recorded runs still "
+            f"The target {folder_or_id} could not be loaded ({_why(error)}); recorded runs still "
             "play, and a folder with config.json, a tokenizer and .safetensors or .bin "
             "weights works offline."
         ) from error
     check_loaded(folder_or_id, model, report)
     return model.to(device) if later else model, tokenizer  # type: ignore[arg-type]
+
+
+def _why(error: Exception) -> str:
+    """Return the reason, a misleading one of transformers replaced.
+
+    >>> _why(ValueError("`tiktoken` is required to read a `tiktoken` file."))
+    'its tokenizer.model is damaged, or the packages sentencepiece and protobuf are not installed'
+    """
+    if "tiktoken" in str(error):  # what transformers tries last with a tokenizer.model
+        return (
+            "its tokenizer.model is damaged, or the packages sentencepiece and protobuf are not "
+            "installed"
+        )
+    return reason(error)
 
 
 def _pickled(folder: Path) -> bool:

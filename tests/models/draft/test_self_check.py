@@ -1,5 +1,6 @@
 """Which hidden states and embeddings a head reads is found out on a text, said, and overridden."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -70,6 +71,11 @@ def test_what_is_said_names_the_figures():
     assert (
         "5.0%" in HeadCheck((poor,), poor).warning and "layers" in HeadCheck((poor,), poor).warning
     )
+
+
+def test_figures_of_a_broken_head_are_still_json():
+    broken = replace(reading([float("nan")], agreement=0.0), overlap=float("nan"))
+    json.dumps(HeadCheck((broken, broken), best([broken, broken])).as_dict(), allow_nan=False)
 
 
 @pytest.fixture(scope="module")
