@@ -1,9 +1,9 @@
 """The algorithm as pure tensor functions: draft logits, target rows and uniforms come in; a
 candidate tree, a pruned tree and a verified walk go out. README.md beside this file is the
 specification that the code cites as "algorithm section N". Read distribution (one node's q, q-tilde
-and p, and the inverse CDF), expansion (its child slots), tree (grow and prune), verify (one rule a
-strategy), walk (from the root to the emitted token), uniforms (where the numbers come from), and
-last strategies (the table that joins trees and rules).
+and p, and the inverse CDF), expansion (its child slots), budget (when a tree is large enough), tree
+(grow and prune), verify (one rule a strategy), walk (from the root to the emitted token), uniforms
+(where the numbers come from), and last strategies (the table that joins trees and rules).
 
 One whole round by hand. Four tokens a b c d; m = 1, K = 3, depth 2, R = 5, T = 1, whole support. To
 keep the tables small, draft and target look at the last token alone: row by row behind a, b, c, d.

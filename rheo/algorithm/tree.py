@@ -12,10 +12,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from rheo.algorithm.budget import ALL, Budget, grid
 from rheo.algorithm.expansion import Expansion, Policy, expand
 
 _ROOT = -1
-GRID = 2.0**40  # steps per nat in which scores are compared
 
 # (level d, logits (..., n, Vd) of the nodes to expand) -> uniforms (..., n, J) of their probes
 ProbeUniforms = Callable[[int, Tensor], Tensor]
@@ -30,11 +30,16 @@ class Tree(NamedTuple):
     score: Tensor  # (..., N) sum of log proxies along the path
     depth: Tensor  # (N,) int64, the root's children have 1
     tie: Tensor | None  # (..., N) int64 keys of ties="token"
+    grown: Tensor | None = None  # (..., N) bool, False where a budget left the level undrafted
 
 
 class Kept(NamedTuple):
     """The pruned tree: the root (row 0) and the kept nodes (rows 1..R), in creation order, so that
-    parents come before their children."""
+    parents come before their children.
+
+    A budget may keep fewer than R nodes. One tree on a CPU has fewer rows then; elsewhere the rows
+    left over stand at the end, as nodes that no walk can come to: node _ROOT, depth 0, no children.
+    """
 
     node: Tensor  # (..., R + 1) candidate index; _ROOT in row 0
     token: Tensor  # (..., R + 1)
@@ -46,21 +51,23 @@ class Kept(NamedTuple):
 
 
 def best(score: Tensor, count: int, tie: Tensor | None = None) -> Tensor:
-    """Return the indices (..., count) of the highest scores (..., n), in creation order.
+    """Return the indices (..., count) of the highest scores (..., n), in creation order."""
+    return ranked(score, tie)[..., :count].sort(-1).values
+
+
+def ranked(score: Tensor, tie: Tensor | None = None) -> Tensor:
+    """Return the indices (..., n) of scores (..., n) from the highest to the lowest.
 
     Equal scores are taken in creation order: a stable sort, never the order of `topk`. With `tie`
     (..., n) they are taken by that key instead, which is biased (algorithm section 2, step 5).
-    Sums of logs that are equal on paper may differ in their last bits, and which way would be one
-    more thing that a ranking depends on: scores are compared on a grid, far below float32's own.
+    Scores are compared on a grid, so that sums which are equal on paper are equal.
     """
-    score = (score * GRID).round()
+    score = grid(score)
     if tie is None:
-        ranked = score.sort(dim=-1, descending=True, stable=True).indices
-    else:
-        ranked = tie.sort(dim=-1, stable=True).indices
-        by_score = score.gather(-1, ranked).sort(dim=-1, descending=True, stable=True).indices
-        ranked = ranked.gather(-1, by_score)
-    return ranked[..., :count].sort(-1).values
+        return score.sort(dim=-1, descending=True, stable=True).indices
+    by_key = tie.sort(dim=-1, stable=True).indices
+    by_score = score.gather(-1, by_key).sort(dim=-1, descending=True, stable=True).indices
+    return by_key.gather(-1, by_score)
 
 
 class _Level(NamedTuple):
@@ -84,6 +91,7 @@ def grow(
     S: int | None,
     T: float,
     target_ids: Tensor | None = None,
+    budget: Budget = ALL,
 ) -> Tree:
     """Grow the candidate tree level by level: expand the K best nodes of the level before.
 
@@ -94,29 +102,42 @@ def grow(
         probe_uniforms: asked once per expanded level, with its logits: (..., 1, Vd) for the root
             (level 0), then (..., K, Vd) for each beam.
         target_ids: (Vd,) the target's id of each draft id, ascending; None where they are equal.
+        budget: may leave levels undrafted; except for one tree on a CPU they are marked instead.
     """
 
     def expand_level(d: int, logits: Tensor, node: Tensor, score: Tensor, tie: Tensor) -> _Level:
         x = expand(logits, probe_uniforms(d, logits), policy, K, S, T)
         token = x.token().flatten(-2)  # (..., n K)
         token = token if target_ids is None else target_ids[token]
-        scores = (score[..., None] + x.log_proxy).flatten(-2)
-        by_token = policy.ties == "token"
-        key = _tie_key(token, tie.repeat_interleave(K, -1)) if by_token else None
-        return _Level(node, x, token, scores, key)
+        key = _tie_key(token, tie.repeat_interleave(K, -1)) if policy.ties == "token" else None
+        return _Level(node, x, token, (score[..., None] + x.log_proxy).flatten(-2), key)
 
     none = torch.zeros_like(root_logits[..., :1])  # (..., 1)
-    root = none.long() + _ROOT
-    levels = [expand_level(0, root_logits[..., None, :], root, none, none.long())]
+    levels = [expand_level(0, root_logits[..., None, :], none.long() + _ROOT, none, none.long())]
+    grown = [torch.ones_like(none, dtype=torch.bool)]  # (..., 1) a level
+    host_is_free = root_logits.device.type == "cpu" and root_logits.dim() == 1
     for d in range(1, depth):
         last = levels[-1]
         chosen = best(last.score, K, last.tie)  # (..., K) in the level before
+        score = last.score.gather(-1, chosen)
+        if budget.stops_growth:
+            grown.append(grown[-1] & budget.grows(score)[..., None])
+            if host_is_free and not grown[-1]:
+                break
         logits = draft_level(last.token.gather(-1, chosen), chosen // K)  # (..., K, Vd)
         first = 0 if d == 1 else K + (d - 2) * K * K  # candidate index where that level begins
-        score = last.score.gather(-1, chosen)
         tie = chosen if last.tie is None else last.tie.gather(-1, chosen)
         levels.append(expand_level(d, logits, first + chosen, score, tie))
-    return _join(levels, K, target_ids)
+    tree = _join(levels, K, target_ids)
+    return tree if host_is_free or len(grown) == 1 else _marked(tree, grown)
+
+
+def _marked(tree: Tree, grown: list[Tensor]) -> Tree:
+    """Return the tree with the levels marked that count: grown is one (..., 1) bool a level."""
+    K = tree.expanded.rank.shape[-1]
+    counts = [K, *[K * K] * (len(grown) - 1)]  # candidates of each level
+    parts = [g.expand(*g.shape[:-1], n) for g, n in zip(grown, counts, strict=True)]
+    return tree._replace(grown=torch.cat(parts, -1))
 
 
 # where an Expansion's fields have their n nodes: ids, log_q, q_tilde, coverage, log_z, rank, ...
@@ -152,8 +173,8 @@ def _tie_key(token: Tensor, parent_key: Tensor) -> Tensor:
     return token * 64**8 + parent_key // 64
 
 
-def prune(tree: Tree, root: Tensor, R: int) -> Kept:
-    """Prune a candidate tree to its R best nodes (all, where there are fewer).
+def prune(tree: Tree, root: Tensor, R: int, budget: Budget = ALL) -> Kept:
+    """Prune a candidate tree to its R best nodes (all, where there are fewer), or to a budget's.
 
     Args:
         root: (...) int64, the root's token.
@@ -166,27 +187,52 @@ def prune(tree: Tree, root: Tensor, R: int) -> Kept:
     tie = tree.tie
     if tie is not None:  # the depth goes before the ids
         tie = tree.depth * 64**9 + tie
-    kept = best(tree.score, R, tie)  # (..., R)
+    score = tree.score
+    if tree.grown is not None:
+        score = score.masked_fill(~tree.grown, -torch.inf)
+    kept = ranked(score, tie)[..., :R]
+    if budget.prunes or tree.grown is not None:
+        place = torch.arange(R, device=root.device)
+        over = place >= budget.size(score.gather(-1, kept))[..., None]
+        kept = kept.masked_fill(over, N)  # which is no candidate
+    kept = kept.sort(-1).values
+    if not lead and kept.device.type == "cpu":  # a host that can look for free
+        kept = kept[kept < N]
+    R, there = kept.shape[-1], kept < N
 
     def with_root(first: Tensor, rest: Tensor) -> Tensor:
-        return torch.cat([first[..., None], rest], -1)
+        return torch.cat([first[..., None], torch.where(there, rest, first[..., None])], -1)
 
     zero = torch.zeros_like(root)
+    at = kept.clamp(max=N - 1)
     node = with_root(zero + _ROOT, kept)
     rows = torch.arange(R + 1, device=root.device).expand(*lead, R + 1)
-    row_of = torch.full((*lead, N + 1), -1, device=root.device).scatter(-1, node + 1, rows)
-    places = torch.arange(tree.node.shape[-1], device=root.device).expand(tree.node.shape)
-    expansion_of = torch.full((*lead, N + 1), -1, device=root.device)
-    expansion = expansion_of.scatter(-1, tree.node + 1, places).gather(-1, node + 1)
-    parent = with_root(zero, row_of.gather(-1, 1 + tree.node.gather(-1, kept // K)))
-    slots = torch.arange(K, device=root.device)
-    children = expansion.clamp(min=0)[..., None] * K + slots + 1  # (..., R + 1, K)
-    child = row_of.gather(-1, children.flatten(-2)).unflatten(-1, (R + 1, K))
-    child = torch.where(expansion[..., None] >= 0, child, -1)
-    depth = with_root(zero, tree.depth[kept])
-    token = with_root(root, tree.token.gather(-1, kept))
+    # the root, N candidates, and a place for those that are none
+    places = torch.cat([zero[..., None], kept + 1], -1)  # (..., R + 1)
+    row_of = torch.full((*lead, N + 2), -1, device=root.device).scatter(-1, places, rows)
+    expansions = torch.arange(tree.node.shape[-1], device=root.device).expand(tree.node.shape)
+    expansion_of = torch.full((*lead, N + 2), -1, device=root.device)
+    expansion = expansion_of.scatter(-1, tree.node + 1, expansions).gather(-1, places)
+    row_of[..., -1] = -1
+    parent = with_root(zero, row_of.gather(-1, 1 + tree.node.gather(-1, at // K)))
+    child = _children(row_of, expansion, K)
+    depth = with_root(zero, tree.depth[at])
+    token = with_root(root, tree.token.gather(-1, at))
     mask = ancestors(parent, 1 + (N - K) // (K * K))
     return Kept(node, token, parent, depth, expansion, child, mask)
+
+
+def _children(row_of: Tensor, expansion: Tensor, K: int) -> Tensor:
+    """Return the rows (..., R + 1, K) of each row's children, -1 where there is none.
+
+    Args:
+        row_of: (..., N + 2) the row of each candidate, the root before them.
+        expansion: (..., R + 1) which of the expanded nodes a row is, or -1.
+    """
+    slots = torch.arange(K, device=expansion.device)
+    places = expansion.clamp(min=0)[..., None] * K + slots + 1  # (..., R + 1, K)
+    child = row_of.gather(-1, places.flatten(-2)).unflatten(-1, places.shape[-2:])
+    return torch.where(expansion[..., None] >= 0, child, -1)
 
 
 def root_only(root: Tensor) -> tuple[Tree, Kept]:

@@ -183,8 +183,9 @@ def acceptance(
         rows: (n,) the rows that may have children.
 
     Returns:
-        p (..., R + 1) and accept (..., R + 1), both float64; 1 in the root's place. The products of
-        accept along paths give the expected accepted tokens (`expected`).
+        p (..., R + 1) and accept (..., R + 1), both float64; 1 in the root's place, 0 in a row that
+        is no node's. The products of accept along paths give the expected accepted tokens
+        (`expected`).
     """
     lead, width = kept.token.shape[:-1], kept.token.shape[-1]
     row = rows.expand(*lead, rows.shape[-1])  # (..., n)
@@ -196,8 +197,9 @@ def acceptance(
     index = torch.where(child >= 0, child, width).flatten(-2)  # pruned children fall off the end
 
     def by_row(values: Tensor) -> Tensor:  # (..., n, K) -> (..., R + 1)
-        ones = torch.ones(*lead, width + 1, dtype=values.dtype, device=values.device)
-        return ones.scatter(-1, index, values.flatten(-2))[..., :-1]
+        alone = torch.zeros(*lead, width + 1, dtype=values.dtype, device=values.device)
+        alone[..., 0] = 1.0
+        return alone.scatter(-1, index, values.flatten(-2))[..., :-1]
 
     return by_row(p.gather(-1, node.children.rank)), by_row(taken)
 

@@ -88,7 +88,7 @@ def generate(args: argparse.Namespace) -> int:
 
 def audit(args: argparse.Namespace) -> None:
     """Print one JSON line a case."""
-    from rheo.exact.audit import audit_file
+    from rheo.exact.vector_files import audit_file
 
     for case in audit_file(args.file):
         print(json.dumps(case), flush=True)

@@ -7,16 +7,15 @@ forced draws. What is new is only the bookkeeping: which uniforms force which dr
 probabilities add up.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from rheo.algorithm import verify
+from rheo.algorithm.budget import ALL, Budget
 from rheo.algorithm.expansion import KINDS, Policy
 from rheo.algorithm.strategies import TABLE, Strategy
 from rheo.algorithm.tree import Kept, Tree, grow, prune
@@ -65,6 +64,7 @@ class _Case(NamedTuple):
     params: DecodeParams
     policy: Policy
     rule: verify.Rule
+    budget: Budget
 
 
 def audit(
@@ -72,6 +72,7 @@ def audit(
     params: DecodeParams,
     strategy: str | Strategy | None = None,
     ties: str | None = None,
+    budget: Budget = ALL,
 ) -> Audit:
     """Return the exact law of the first depth + 1 emitted tokens, and what a round accepts.
 
@@ -81,15 +82,17 @@ def audit(
         params: m, K, R, depth, T, S and probes are read. p is not tempered.
         strategy: instead of params.strategy; a row that is not in the table (`biased`) will do.
         ties: "token" breaks ties between nodes by token ids, to show what that does.
+        budget: what a tree may cost; one that is biased shows what that does.
 
     Raises:
         RheoError: no such world, or one with too many combinations of probe draws.
     """
-    case = _case(world, params, strategy, ties)
+    case = _case(world, params, strategy, ties, budget)
     tally = _Tally(case)
     for digits in _forced_draws(case):
         tree, weight = _grow_forced(case, digits)
-        kept = prune(tree, torch.zeros(digits.shape[0], dtype=torch.int64), params.R)
+        root = torch.zeros(digits.shape[0], dtype=torch.int64)
+        kept = prune(tree, root, params.R, budget)
         tally.add(tree, kept, weight)
     law, target = tally.complete()
     gap, shape = (law - target).abs(), (world.vocab,) * (params.depth + 1)
@@ -109,7 +112,11 @@ def audit(
 
 
 def _case(
-    world: World, params: DecodeParams, strategy: str | Strategy | None, ties: str | None
+    world: World,
+    params: DecodeParams,
+    strategy: str | Strategy | None,
+    ties: str | None,
+    budget: Budget,
 ) -> _Case:
     V = world.vocab
     if not 2 <= V <= MAX_VOCABULARY:
@@ -122,7 +129,7 @@ def _case(
         policy = policy._replace(ties="token")
     made = tables(world, params.depth)
     ends = torch.tensor(world.ends, dtype=torch.int64)
-    return _Case(made, made.target.exp(), ends, params, policy, row.rule)
+    return _Case(made, made.target.exp(), ends, params, policy, row.rule, budget)
 
 
 def _forced_draws(case: _Case) -> Iterator[Tensor]:
@@ -169,6 +176,7 @@ def _grow_forced(case: _Case, digits: Tensor) -> tuple[Tree, Tensor]:
         depth=params.depth,
         S=params.S,
         T=params.T,
+        budget=case.budget,
     )
     return tree, weight
 
@@ -190,7 +198,7 @@ class _Tally:
 
     def add(self, tree: Tree, kept: Kept, weight: Tensor) -> None:
         """Add what these trees (batch B) of probability weight (B,) emit and accept."""
-        tables, p, ends, params, policy, rule = self._case
+        tables, p, ends, params, policy, rule, _ = self._case
         code = tables.codes(kept, params.depth)
         p_row = p[tables.row(code, kept.depth)]  # (B, R + 1, V)
         rows = torch.arange(kept.token.shape[-1])
@@ -223,47 +231,3 @@ class _Tally:
             law = (law[:, None] * p).flatten() + mass
             target = (target[:, None] * p).flatten()
         return law, target
-
-
-# the vectors' short names -> (strategy, probes, ties)
-NAMES: dict[str, tuple[str, int, str]] = {
-    **{name: (name, 1, "structure") for name in ("topk", "rheo", "naive", "rheo-rrsw")},
-    "rrsw": ("rheo-rrsw", 1, "structure"),
-    "rheo2": ("rheo-multi", 2, "structure"),
-    "rheo-multi": ("rheo-multi", 2, "structure"),
-    "rheo_token_ties": ("rheo", 1, "token"),
-}
-
-
-def audit_case(case: JsonObject) -> JsonObject:
-    """Audit one line of a vectors file: `world`, `params`, the strategies named in `expected`."""
-    try:
-        given = {k: v for k, v in case["params"].items() if k != "beam"}
-        if case["params"].get("beam", given["K"]) != given["K"]:
-            raise RheoError("The beam is K here: a case with another beam cannot be audited.")
-        world, out = World.from_json(case["world"]), {"id": case["id"]}
-    except (KeyError, TypeError, AttributeError) as error:
-        raise RheoError(f"This line is not a case: it lacks {error}.") from None
-    for name in case.get("expected") or ("topk", "rrsw", "rheo"):
-        if name not in NAMES:
-            raise RheoError(f"There is no strategy {name!r}: choose from {', '.join(NAMES)}.")
-        strategy, probes, ties = NAMES[name]
-        params = DecodeParams(strategy=strategy, probes=probes, **given)
-        out[name] = audit(world, params, ties=ties).as_dict()
-    return out
-
-
-def audit_file(path: Path | str) -> Iterator[JsonObject]:
-    """Yield `audit_case` of each line of a .jsonl file."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise RheoError(f"{path} could not be read: {error}.") from None
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            case = json.loads(line)
-        except ValueError as error:
-            raise RheoError(f"Line {number} of {path} is not JSON: {error}.") from None
-        yield audit_case(case)

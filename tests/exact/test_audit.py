@@ -14,10 +14,12 @@ import rheo.algorithm.tree
 import rheo.algorithm.walk
 import rheo.exact.audit
 from rheo.algorithm import verify
+from rheo.algorithm.budget import ALL
 from rheo.algorithm.expansion import PROBE
 from rheo.algorithm.strategies import TABLE
 from rheo.errors import RheoError
-from rheo.exact.audit import audit, audit_case, audit_file
+from rheo.exact.audit import audit
+from rheo.exact.vector_files import audit_case, audit_file
 from rheo.exact.worlds import World, random_world
 from rheo.params import DecodeParams
 
@@ -94,7 +96,7 @@ def test_nothing_behind_an_end_token_is_accepted(name: str) -> None:
     plain = random_world(torch.Generator().manual_seed(5), 4, 3)
     world, V = replace(plain, ends=(1, 2)), 4
     params = DecodeParams(strategy=name, m=1, K=2, R=7, depth=3, S=3, probes=1)
-    case = rheo.exact.audit._case(world, params, None, None)
+    case = rheo.exact.audit._case(world, params, None, None, ALL)
     rounds = rheo.exact.audit._Tally(case)
     for digits in rheo.exact.audit._forced_draws(case):
         tree, weight = rheo.exact.audit._grow_forced(case, digits)

@@ -77,7 +77,7 @@ def pack(content: bytes) -> str:
 
 def payload(run: Run, show: int) -> messages.Message:
     """Return all that the viewer gets to know: a message, and answers by what it asks."""
-    message = {**messages.whole(KEY, run, show, most=None), "state": "recorded"}
+    message = {**messages.whole(KEY, run, show), "state": "recorded"}
     message["sentence"] = labels.RECORDED_RUN.format(stop=labels.STOPS[run.stop])
     return {
         "common": messages.common(),
@@ -131,7 +131,7 @@ def _about(run: Run, template: str, names: tuple[str, ...]) -> str:
     name = run.params.get("strategy", "?")
     return template.format(
         strategy=labels.STRATEGY_NAMES.get(name, name),
-        pair=sentences.harmless(run.pair),
+        pair=run.pair,
         settings=sentences.settings(run, names, S=run.params.get("S") or FULL),
         seed=run.params.get("seed", "?"),
     )

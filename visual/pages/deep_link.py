@@ -69,7 +69,7 @@ def _shipped(values: url_state.Values, said: list[str]) -> tuple[JsonObject, Jso
         said.append(url_state.ignored("trace", values.pop("trace"), links.WHY_NAME))
         return {}, {}
     entry = run_store.gallery()[key]
-    message = {**recorded_runs.shipped(key, run, entry["round"]), "state": "recorded"}
+    message = {**messages.whole(key, run, entry["round"]), "state": "recorded"}
     shown = {"value": messages.dumps({**message, "sentence": entry["title"]})}
     return shown, recorded_runs.settings(run)
 

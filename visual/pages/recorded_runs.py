@@ -9,7 +9,6 @@ import html
 import logging
 import secrets
 import time
-from collections.abc import Callable, Iterator
 from string import Template
 from typing import Any
 
@@ -24,19 +23,17 @@ from rheo.trace.schema import Run
 from visual.browser import component, html_export, messages, source_files
 from visual.pages import controls
 from visual.round import round_table
-from visual.runtime import queue, run_settings, run_store, session
+from visual.runtime import run_settings, run_store, session
 from visual.runtime.run_settings import FIELDS
 from visual.runtime.session import PlaygroundVisitor
 from visual.server import limits
 from visual.server.settings import current
-from visual.words import labels, recordings, refusals, sentences
+from visual.words import labels, recordings
 
 _LOG = logging.getLogger("rheoscope")
 PLAIN = 16 * 2**20  # bytes of a visitor's trace, unpacked: what is shown stays in memory
 _ROUNDS, _NODES, _TEXT = 1024, 1024, 4096  # of it; text: of a token, of the note
-_ALL_NODES = 40_000  # of all its rounds: 256 tokens at R = 128, a token a round
 _MARGIN = 32  # kB of a request that are not the file
-_messages: dict[tuple[str, int], messages.Message] = {}  # of shipped runs
 SAVED = ("json", "html", "csv")
 
 
@@ -78,7 +75,6 @@ def connect(
         "trigger_mode": "multiple",
     }
     gallery.open(opened, visitor, shown, queue=False, **hidden)
-    gallery.read(taken_in, visitor, shown, concurrency_limit=None, **hidden)  # a line of our own
     viewer.save(saved, visitor, viewer, concurrency_id="save", concurrency_limit=1, **hidden)
 
 
@@ -96,48 +92,28 @@ def _template(name: str, said: dict[str, str]) -> str:
 
 
 def opened(event: gr.EventData, visitor: PlaygroundVisitor) -> list[Any]:
-    """Return the shipped run that {"key"} names, for the viewer and for the controls; else one
-    sentence for the viewer. A run that is decoded meanwhile ends without a word."""
-    key = getattr(event, "key", None)
-    return _shown(visitor, lambda: _shipped(key))
-
-
-def taken_in(event: gr.EventData, visitor: PlaygroundVisitor) -> Iterator[list[Any]]:
-    """Yield the visitor's place in line, then the run that {"data"} holds, as `opened` does: to
-    read and draw a trace takes the processor, which all visitors share."""
+    """Return the run that {"key"} names or {"data"} holds, for the viewer and for the controls;
+    else one sentence for the viewer. A run that is decoded meanwhile ends without a word."""
+    key, data = getattr(event, "key", None), getattr(event, "data", None)
     try:
-        with queue.OPENING.ticket(current().queue) as ticket:
-            for count in queue.OPENING.places(ticket):
-                sentence = refusals.AHEAD.format(count=count)
-                yield _told(visitor, sentence, "waiting")
-            yield _shown(visitor, lambda: _own(getattr(event, "data", None)))
-    except queue.Full:
-        yield _told(visitor, recordings.TOO_MANY_OPEN, "wrong")
-
-
-def _shown(
-    visitor: PlaygroundVisitor, found: Callable[[], tuple[Run, messages.Message]]
-) -> list[Any]:
-    """Return a run that is found, and keep it for its visitor unless it is ours."""
-    try:
-        run, message = found()
+        run, message = _shipped(key) if data is None else _own(data)
         text = messages.dumps({"n": [visitor.epoch + 1, time.time()], **message})
     except RheoError as error:
-        return _told(visitor, str(error), "wrong")
+        return _refused(visitor, str(error))
     except Exception:  # numbers that no run has; the views were made for those of a run
         _LOG.exception("A trace that was opened could not be drawn")
-        return _told(visitor, recordings.UNDRAWABLE, "wrong")
+        return _refused(visitor, recordings.UNDRAWABLE)
     session.begin(visitor)
     visitor.doing = "nothing"
-    if message["key"] not in run_store.gallery():
-        visitor.runs.keep(message["key"], run)
+    if data is not None:
+        visitor.keep(message["key"], run)
     return [text, *_updates(run)]
 
 
-def _told(visitor: PlaygroundVisitor, sentence: str, state: str) -> list[Any]:
+def _refused(visitor: PlaygroundVisitor, sentence: str) -> list[Any]:
     """Return one sentence; the run shown stays, and so do the controls."""
     said = {"n": [visitor.epoch, time.time()], "type": "say", "sentence": sentence}
-    return [messages.dumps({**said, "state": state}), *(gr.skip() for _ in ("prompt", *FIELDS))]
+    return [messages.dumps({**said, "state": "wrong"}), *(gr.skip() for _ in ("prompt", *FIELDS))]
 
 
 def _shipped(key: object) -> tuple[Run, messages.Message]:
@@ -147,23 +123,14 @@ def _shipped(key: object) -> tuple[Run, messages.Message]:
     if run is None or entry is None:
         raise RheoError(recordings.NOT_THERE)
     shown = {"state": "recorded", "sentence": recordings.GALLERY_RUN.format(title=entry["title"])}
-    return run, {**shipped(key, run, entry["round"]), **shown}
-
-
-def shipped(key: str, run: Run, at: int) -> messages.Message:
-    """Return the message of a shipped run: round `at`, and the file that holds them all."""
-    if (key, at) not in _messages:  # the same for everybody
-        _messages[key, at] = messages.whole(key, run, at, most=1) | {"file": run_store.file(key)}
-    return dict(_messages[key, at])
+    return run, {**messages.whole(key, run, entry["round"]), **shown}
 
 
 def _own(data: object) -> tuple[Run, messages.Message]:
     run = read(data)
-    sentence = recordings.OPENED.format(
-        pair=sentences.harmless(run.pair), stop=labels.STOPS[run.stop]
-    )
+    sentence = recordings.OPENED.format(pair=run.pair, stop=labels.STOPS[run.stop])
     shown = {"state": "recorded", "sentence": sentence}
-    return run, {**messages.whole(secrets.token_hex(16), run, 0), **shown}
+    return run, {**messages.whole(secrets.token_hex(6), run, 0), **shown}
 
 
 def settings(run: Run) -> JsonObject:
@@ -215,12 +182,11 @@ def read(data: object) -> Run:
 
 def _check_size(run: Run) -> None:
     """Refuse a trace too large to draw: a drawing repeats a token's text at every node."""
-    nodes = [len(round.nodes) for round in run.rounds]
+    nodes = max(len(round.nodes) for round in run.rounds)
     text = max(map(len, [run.note, run.pair, *run.tokens.values()]))
     for count, limit, said in (
         (len(run.rounds), _ROUNDS, recordings.ROUNDS),
-        (max(nodes), _NODES, recordings.NODES),
-        (sum(nodes), _ALL_NODES, recordings.ALL_NODES),
+        (nodes, _NODES, recordings.NODES),
         (text, _TEXT, recordings.TEXT),
     ):
         if count > limit:

@@ -1,8 +1,8 @@
-"""Queues of visitors, before the one model and before whatever opens a trace: first come, first
-served, of a bounded length.
+"""The queue of visitors before the one model: first come, first served, of a bounded length.
 
 Gradio's own queue hides how long it is while a component shows no progress, and lets a full one
-answer with an error; here a visitor who waits reads how many are ahead, and one too many reads why.
+answer with an error; here a visitor who waits reads how many
+are ahead, and one too many reads why.
 """
 
 import threading
@@ -19,14 +19,10 @@ from visual.words import labels, refusals
 _POLL = 0.5  # seconds between two looks at the queue
 
 
-class Full(RheoError):
-    """So many wait already."""
-
-
-class VisitorQueue:
+class ModelQueue:
     """Tickets in the order they came. The first one has the model, the others wait.
 
-    >>> queue = VisitorQueue()
+    >>> queue = ModelQueue()
     >>> with queue.ticket(most=1) as first, queue.ticket(most=1) as second:
     ...     queue.ahead(first), queue.ahead(second)
     (0, 1)
@@ -44,12 +40,12 @@ class VisitorQueue:
             most: tickets that may wait, besides the one that has the model.
 
         Raises:
-            Full: so many wait already.
+            RheoError: so many wait already.
         """
         mine = object()
         with self._moved:
             if len(self._tickets) > most:
-                raise Full(
+                raise RheoError(
                     refusals.QUEUE_FULL.format(visitors=counted(most, refusals.VISITORS_WAIT))
                 )
             self._tickets.append(mine)
@@ -70,18 +66,11 @@ class VisitorQueue:
         with self._moved:
             self._moved.wait_for(lambda: self._tickets[0] is ticket, seconds)
 
-    def places(self, ticket: object) -> Iterator[int]:
-        """Yield how many come before this ticket, now and then, until none does."""
-        while count := self.ahead(ticket):
-            yield count
-            self.wait(ticket, _POLL)
-
     def __len__(self) -> int:
         return len(self._tickets)
 
 
-MODEL_QUEUE = VisitorQueue()  # of this process, as the model is
-OPENING = VisitorQueue()  # before whatever reads and draws a visitor's trace, one at a time
+MODEL_QUEUE = ModelQueue()  # of this process, as the model is
 
 
 def in_turn(

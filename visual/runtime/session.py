@@ -16,16 +16,16 @@ from rheo.trace.schema import Run
 from visual.browser import messages
 from visual.run import metrics
 from visual.runtime import live_run, queue, reference_speed, run_settings, this_machine
-from visual.runtime.kept_runs import KeptRuns
 from visual.runtime.model_loader import MODELS
 from visual.server import limits
 from visual.server.settings import current
-from visual.words import labels, links, measures, refusals, sentences
+from visual.words import labels, links, measures, refusals
 
 if TYPE_CHECKING:
     from rheo.decoding.engine import Engine
 
 PROMPT_LIMIT = 8000  # characters that are kept; the model's own context may be shorter
+RUNS = 3  # a visitor's last ones: two to compare, and one more
 _POLL = 0.4  # seconds between two looks at a model that loads
 
 
@@ -37,11 +37,17 @@ class PlaygroundVisitor:
     says how far that run has come.
     """
 
-    runs: KeptRuns = field(default_factory=KeptRuns)
+    runs: dict[str, Run] = field(default_factory=dict)
     epoch: int = 0
     wanted: int = 0
     doing: str = "nothing"  # or "waiting" or "decoding"
     repeated: object = None  # the key of the run that is to be run again; see `rerun`
+
+    def keep(self, key: str, run: Run) -> None:
+        """Put a run under its key; the oldest of more than `RUNS` is forgotten."""
+        self.runs[key] = run
+        while len(self.runs) > RUNS:
+            del self.runs[next(iter(self.runs))]
 
 
 def begin(visitor: PlaygroundVisitor) -> str:
@@ -150,16 +156,16 @@ def _rounds(
 ) -> Generator[messages.Message, None, None]:
     """Yield a run's messages: it begins, its rounds, how it ended."""
     run: Run | None = None
-    key, began, how = secrets.token_hex(16), time.monotonic(), ""
+    key, began, how = secrets.token_hex(6), time.monotonic(), ""
+    made: list[messages.Message] = []
     reference_speed.decoded.append(key)
-    seen = sentences.harmless(prompt)
-    yield {"type": "begin", "key": key, "prompt": seen, "transcript": "", "metrics": []}
+    yield {"type": "begin", "key": key, "prompt": prompt, "transcript": "", "metrics": []}
     try:
         for piece in pieces:
             run = live_run.grown(run, piece)
-            visitor.runs.grow(key, run)
+            visitor.keep(key, run)
             for round in piece.rounds:
-                shown = messages.a_round(run, round)
+                made.append(shown := messages.a_round(run, round))
                 running = {"sentence": f"{said} {labels.RUNNING}".strip(), "state": "running"}
                 yield {"type": "round", "round": shown, **messages.state(run), **running}
             if visitor.epoch != epoch:
@@ -170,14 +176,12 @@ def _rounds(
                 break
     finally:
         pieces.close()
-        if run is not None:
-            visitor.runs.keep(key, run)
     assert run is not None  # the last piece always comes
     times = metrics.ratio(run, this_machine.machine(key, run, visitor.runs))
     speed = measures.ENDED.format(ratio=times) if times else ""
     how = how or labels.FINISHED.format(stop=labels.STOPS[run.stop]) + speed
     yield {
-        **messages.whole(key, run, most=0),  # its rounds have all been sent
+        **messages.whole(key, run, made=made),
         "sentence": f"{said} {how}".strip(),
         "state": "done",
     }

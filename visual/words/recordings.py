@@ -31,10 +31,6 @@ SAVING = {  # what `save_menu.js` says by itself
 GALLERY_RUN = "{title}. The settings on the left are this run’s"
 OPENED = "Trace opened: {pair}, stopped {stop}"
 NOT_THERE = "There is no such recorded run; the one shown still works."
-ALL_NODES = "{count:,} nodes in all rounds"
-TOO_MANY_OPEN = (
-    "Too many traces are being opened to wait in line: try again in a minute; the run shown stays."
-)
 NO_ROUNDS = "This trace has no rounds to show."
 TRACE_TOO_LARGE = "This trace is larger than {limit}: it was not opened."
 TOO_MUCH = "This trace has {what}, more than can be shown: it was not opened."
