@@ -2,85 +2,102 @@
 
 import html
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 
 from rheo.errors import RheoError
 from rheo.models.hub.catalogue import PAIRS
-from rheo.params import DecodeParams
 from rheo.ranges import FULL, RANGES
+from rheo.trace.schema import Run
 from visual.runtime import run_settings
 from visual.server import limits
 from visual.server.settings import current
 from visual.words import labels, measures
 
+HELD = ("prompt", "pair", *run_settings.FIELDS)  # what a run is made with
 _LONGEST = 4096  # values of a slider; further ones are typed
 
 
-def composer() -> tuple[gr.Textbox, gr.Button, gr.Button]:
+@dataclass(frozen=True)
+class Composer:
+    """The prompt, its examples, and what runs and stops it."""
+
+    prompt: gr.Textbox
+    examples: list[gr.Button]
+    run: gr.Button
+    stop: gr.Button
+
+
+def composer(text: str) -> Composer:
     """Build the prompt with its examples, and the buttons Run and Stop."""
     prompt = gr.Textbox(
-        labels.EXAMPLES[0][1],
+        text,
         label=labels.PROMPT,
         placeholder=labels.PROMPT_HINT,
         lines=3,
         max_lines=6,
         elem_id="prompt",
     )
+    examples = []
     with gr.Row(elem_id="examples"):
         for name, example in labels.EXAMPLES:
             button = gr.Button(name, size="sm", variant="secondary", min_width=0)
+            examples.append(button)
             button.click(
                 None, None, prompt, js=f"() => {json.dumps(example)}", api_visibility="private"
             )
     with gr.Row(elem_id="acts"):
         run = gr.Button(labels.RUN, variant="primary", elem_id="run", min_width=0, scale=2)
         stop = gr.Button(labels.STOP, variant="secondary", elem_id="stop", min_width=0, scale=1)
-    return prompt, run, stop
+    return Composer(prompt, examples, run, stop)
 
 
-def settings() -> tuple[gr.Dropdown, dict[str, Any], gr.HTML]:
-    """Build the pair's control, those of `run_settings.FIELDS` by name, and a place for notices."""
-    defaults = DecodeParams()
+def settings(held: Mapping[str, Any]) -> tuple[gr.Dropdown, dict[str, Any], gr.HTML]:
+    """Build the pair's control, those of `run_settings.FIELDS` by name, and a place for notices.
+
+    Args:
+        held: what they stand at, by name.
+    """
     fields: dict[str, Any] = {}
     fields["strategy"] = gr.Dropdown(
         [(label, name) for name, label in labels.STRATEGY_NAMES.items()],
-        value=defaults.strategy,
+        value=held["strategy"],
         label=labels.STRATEGY,
         elem_id="strategy",
     )
     notice = gr.HTML("", elem_id="notice", apply_default_css=False)
-    fields |= {name: setting(name) for name in run_settings.FRONT}
+    fields |= {name: setting(name, held) for name in run_settings.FRONT}
     gr.Button(
         measures.WHATIF["again"], size="sm", elem_id="again"
     )  # its click is run_comparison.js's
     with gr.Accordion(labels.MORE, open=False, elem_id="more"):
         pair = gr.Dropdown(
             [(PAIRS[name].label, name) for name in current().pairs],
-            value=current().pair,
+            value=held["pair"],
             label=labels.PAIR,
             elem_id="pair",
         )
-        fields |= {name: setting(name) for name in (*run_settings.BACK, "seed")}
+        fields |= {name: setting(name, held) for name in (*run_settings.BACK, "seed")}
     return pair, {name: fields[name] for name in run_settings.FIELDS}, notice
 
 
-def setting(name: str) -> gr.Slider | gr.Dropdown | gr.Number:
+def setting(name: str, held: Mapping[str, Any]) -> gr.Slider | gr.Dropdown | gr.Number:
     """Build the control of a parameter, as the server's row of the one table says.
 
     It is a slider; sizes to choose or to type where "full" is one; a field where a slider would
     have too many places.
     """
     row, label = limits.allowed(name), labels.SETTING_NAMES[name]
-    value: float = row.default if row.is_real else int(row.default)
+    value = held[name]
     said = {"label": label, "info": row.hint, "elem_id": name}
     if RANGES[name].full:
         return gr.Dropdown(_sizes(name), value=value, allow_custom_value=True, **said)
     if row.most > _LONGEST:
         return gr.Number(value, precision=0, minimum=row.least, maximum=row.most, **said)
-    most = max(run_settings.most_m({}), 1) if name == "m" else row.most
+    most = max(run_settings.most_m(held), 1) if name == "m" else row.most
     return gr.Slider(row.least, most, value, step=row.step, buttons=[], **said)
 
 
@@ -100,6 +117,13 @@ def filled(values: Mapping[str, Any]) -> dict[str, Any]:
         most = max(run_settings.most_m(values), 1)  # a slider needs two ends
         updates["m"] = {**updates.get("m", {}), "maximum": most}
     return updates
+
+
+def made_with(run: Run, locked: Collection[str]) -> list[Any]:
+    """Return an update for each of `HELD`: what the run was made with, but for what is locked."""
+    made = {n: v for n, v in run_settings.made_with(run).items() if n not in locked}
+    updates = filled(made)
+    return [gr.update(**updates[name]) if name in updates else gr.skip() for name in HELD]
 
 
 def check(*values: Any) -> str:

@@ -2,6 +2,7 @@
 
 import html
 import time
+from dataclasses import dataclass
 from string import Template
 from typing import Any
 from urllib.parse import urlencode
@@ -11,31 +12,42 @@ from gradio.context import Context
 
 from rheo.json_object import JsonObject
 from visual.browser import component, messages, source_files
-from visual.pages import controls, recorded_runs, url_state
-from visual.runtime import run_store
+from visual.pages import controls, url_state
+from visual.runtime import run_settings, run_store
+from visual.runtime.session import PlaygroundVisitor
 from visual.words import links
 
 TOOLS = Template(source_files.text("share.html"))
 KEEP = "(...values) => window.rheoscope ? window.rheoscope.settings(values) : []"
 
 
-def build(fields: JsonObject, notice: gr.HTML, viewer: gr.HTML) -> None:
+def build(
+    fields: JsonObject,
+    examples: list[gr.Button],
+    notice: gr.HTML,
+    viewer: gr.HTML,
+    visitor: gr.State,
+) -> None:
     """Read the address once the page is there, and keep it true to the controls.
 
     Args:
         fields: the component of each of `url_state.SETTINGS`.
+        examples: the buttons that put a prompt into its field.
         notice: where the sentences on bad values stand.
         viewer: its prop `opened` gets the values.
     """
     held = [fields[name] for name in url_state.SETTINGS]
 
-    def opened(request: gr.Request) -> list[Any]:
-        return answer(urlencode(dict(request.query_params)))
+    def opened(visitor: PlaygroundVisitor, request: gr.Request) -> list[Any]:
+        made = answer(urlencode(dict(request.query_params)))
+        visitor.locked = made.locked
+        free = gr.update(interactive=False) if "prompt" in made.locked else gr.skip()
+        return [*made.settings, made.notice, made.viewer, *(free for _ in examples)]
 
     quick: JsonObject = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
     blocks = Context.root_block
     assert blocks is not None  # `build` is called inside one
-    blocks.load(opened, None, [*held, notice, viewer], **quick)
+    blocks.load(opened, visitor, [*held, notice, viewer, *examples], **quick)
     changes = [control.change for control in held]
     gr.on(changes, None, held, None, js=KEEP, api_visibility="private")
 
@@ -46,16 +58,33 @@ def tools() -> str:
     return TOOLS.substitute(word, idea_dialog=component.idea_dialog())
 
 
-def answer(query: str) -> list[Any]:
-    """Return an update for each control, for the notice and for the viewer."""
+@dataclass(frozen=True)
+class Answer:
+    """What a link does: an update for each control, for the notice and for the viewer."""
+
+    settings: list[Any]
+    notice: str
+    viewer: Any
+    locked: tuple[str, ...]
+
+
+def answer(query: str) -> Answer:
+    """Return what a link does.
+
+    A run of the gallery brings its own settings, the run that the page opens with has them already,
+    and a run to come has the usual ones; the link's own have the last word.
+    """
     values, said = url_state.parse(query)
     shown, had = _shipped(values, said)
+    if values.get("trace") == url_state.LIVE:
+        had = url_state.defaults()
     shown["opened"] = messages.dumps({"values": values, "said": " ".join(said), "at": time.time()})
     here = values["page"] == "playground"
     wanted = {**had, **values} if here else {}
     held = controls.filled({n: v for n, v in wanted.items() if n in url_state.SETTINGS})
     settings = [_update(name, held.get(name, {}), values) for name in url_state.SETTINGS]
-    return [*settings, sentences(values, said), gr.update(**shown)]
+    notice = sentences(values, said)
+    return Answer(settings, notice, gr.update(**shown), values.get("lock", ()))
 
 
 def _shipped(values: url_state.Values, said: list[str]) -> tuple[JsonObject, JsonObject]:
@@ -69,15 +98,17 @@ def _shipped(values: url_state.Values, said: list[str]) -> tuple[JsonObject, Jso
         said.append(url_state.ignored("trace", values.pop("trace"), links.WHY_NAME))
         return {}, {}
     entry = run_store.gallery()[key]
-    message = {**messages.whole(key, run, entry["round"]), "state": "recorded"}
-    shown = {"value": messages.dumps({**message, "sentence": entry["title"]})}
-    return shown, recorded_runs.settings(run)
+    had = run_settings.made_with(run)
+    message = {**messages.whole(key, run, entry["round"]), "state": "recorded", "settings": had}
+    sentence = entry["title"] + run_settings.left_out(run)
+    shown = {"value": messages.dumps({**message, "sentence": sentence})}
+    return shown, {**url_state.defaults(), **had}
 
 
 def _update(name: str, held: JsonObject, values: url_state.Values) -> Any:
     changes = dict(held)
     if name in values.get("lock", ()):
-        changes["visible"] = "hidden"
+        changes["interactive"] = False  # shown, greyed
     return gr.update(**changes) if changes else gr.skip()
 
 

@@ -11,7 +11,7 @@ from rheo.json_object import JsonObject
 from rheo.trace.schema import Run
 from visual.browser import component, messages
 from visual.pages import controls, deep_link, recorded_runs, rerun, slider_constraints, url_state
-from visual.runtime import run_store, session, this_machine
+from visual.runtime import run_settings, run_store, session, this_machine
 from visual.runtime.model_loader import MODELS
 from visual.runtime.session import PlaygroundVisitor
 from visual.server.settings import current
@@ -36,8 +36,9 @@ def build(status: gr.HTML) -> None:
     with gr.Row(elem_id="room"):
         with gr.Column(elem_id="rail", scale=0, min_width=272):
             gr.HTML(f"<h2>{labels.RAIL}</h2>", elem_id="rail-head", apply_default_css=False)
-            prompt, run, stop = controls.composer()
-            pair, fields, notice = controls.settings()
+            held = url_state.standing()
+            composer = controls.composer(held["prompt"])
+            pair, fields, notice = controls.settings(held)
             gallery = recorded_runs.rail()
         with gr.Column(elem_id="view"):
             common = messages.common() | {"address": url_state.common()}
@@ -45,10 +46,17 @@ def build(status: gr.HTML) -> None:
     clock = gr.Timer(1.0)
 
     quick: JsonObject = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
-    inputs = [visitor, prompt, pair, *fields.values()]
+    prompt = composer.prompt
+    holds = {"prompt": prompt, "pair": pair, **fields}  # `controls.HELD` by name
+    inputs = [visitor, *holds.values()]
     # any run of this visitor is asked to end before the next one takes its place in the queue
     begun = gr.on(
-        [run.click, prompt.submit], session.begin, visitor, viewer, trigger_mode="multiple", **quick
+        [composer.run.click, prompt.submit],
+        session.begin,
+        visitor,
+        viewer,
+        trigger_mode="multiple",
+        **quick,
     )
     begun.then(
         session.decode,
@@ -60,12 +68,12 @@ def build(status: gr.HTML) -> None:
         trigger_mode="multiple",
         api_visibility="private",
     )
-    stop.click(session.stop, visitor, viewer, **quick)
+    composer.stop.click(session.stop, visitor, viewer, **quick)
     viewer.ask(_ask, visitor, viewer, trigger_mode="multiple", **quick)
-    recorded_runs.connect(gallery, viewer, visitor, prompt, fields)
-    slider_constraints.bind(fields, notice, **quick)
-    rerun.build(viewer, visitor, pair, fields)
-    deep_link.build({"pair": pair, "prompt": prompt, **fields}, notice, viewer)
+    recorded_runs.connect(gallery, viewer, visitor, holds)
+    slider_constraints.bind(visitor, fields, notice, **quick)
+    rerun.build(viewer, visitor, holds)
+    deep_link.build(holds, composer.examples, notice, viewer, visitor)
     clock.tick(_poll, pair, [status, clock], **quick)
     pair.input(lambda: gr.Timer(active=True), None, clock, **quick)
 
@@ -80,7 +88,8 @@ def _opening(run: Run | None) -> str:
         return ""
     first = run_store.gallery().get(run_store.GALLERY + run_store.FIRST.removesuffix(".json.gz"))
     at = first["round"] if first else messages.telling(run)  # what the run's note speaks of
-    return messages.dumps(messages.opening(run_store.RECORDED, run, at))
+    message = messages.opening(run_store.RECORDED, run, at)
+    return messages.dumps({**message, "settings": run_settings.made_with(run)})
 
 
 def _ask(event: gr.EventData, visitor: PlaygroundVisitor) -> Any:

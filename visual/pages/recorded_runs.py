@@ -16,17 +16,13 @@ import gradio as gr
 
 from rheo.errors import RheoError
 from rheo.json_object import JsonObject
-from rheo.params import DecodeParams
-from rheo.ranges import RANGES
 from rheo.trace import io
 from rheo.trace.schema import Run
 from visual.browser import component, html_export, messages, source_files
 from visual.pages import controls
 from visual.round import round_table
 from visual.runtime import run_settings, run_store, session
-from visual.runtime.run_settings import FIELDS
 from visual.runtime.session import PlaygroundVisitor
-from visual.server import limits
 from visual.server.settings import current
 from visual.words import labels, recordings
 
@@ -60,15 +56,14 @@ def connect(
     gallery: gr.HTML,
     viewer: gr.HTML,
     visitor: gr.State,
-    prompt: gr.Textbox,
-    fields: dict[str, gr.Component],
+    held: dict[str, gr.Component],
 ) -> None:
     """Send a run chosen or dropped to the viewer and its settings into the controls.
 
     Args:
-        fields: `run_settings.FIELDS` by name.
+        held: `controls.HELD` by name.
     """
-    shown = [viewer, prompt, *fields.values()]
+    shown = [viewer, *held.values()]
     hidden: JsonObject = {
         "show_progress": "hidden",
         "api_visibility": "private",
@@ -107,13 +102,13 @@ def opened(event: gr.EventData, visitor: PlaygroundVisitor) -> list[Any]:
     visitor.doing = "nothing"
     if data is not None:
         visitor.keep(message["key"], run)
-    return [text, *_updates(run)]
+    return [text, *controls.made_with(run, visitor.locked)]
 
 
 def _refused(visitor: PlaygroundVisitor, sentence: str) -> list[Any]:
     """Return one sentence; the run shown stays, and so do the controls."""
     said = {"n": [visitor.epoch, time.time()], "type": "say", "sentence": sentence}
-    return [messages.dumps({**said, "state": "wrong"}), *(gr.skip() for _ in ("prompt", *FIELDS))]
+    return [messages.dumps({**said, "state": "wrong"}), *(gr.skip() for _ in controls.HELD)]
 
 
 def _shipped(key: object) -> tuple[Run, messages.Message]:
@@ -122,43 +117,21 @@ def _shipped(key: object) -> tuple[Run, messages.Message]:
     run, entry = run_store.find({}, key), run_store.gallery().get(key)
     if run is None or entry is None:
         raise RheoError(recordings.NOT_THERE)
-    shown = {"state": "recorded", "sentence": recordings.GALLERY_RUN.format(title=entry["title"])}
-    return run, {**messages.whole(key, run, entry["round"]), **shown}
+    said = recordings.GALLERY_RUN.format(title=entry["title"])
+    return run, {**messages.whole(key, run, entry["round"]), **_with_settings(run, said)}
 
 
 def _own(data: object) -> tuple[Run, messages.Message]:
     run = read(data)
     sentence = recordings.OPENED.format(pair=run.pair, stop=labels.STOPS[run.stop])
-    shown = {"state": "recorded", "sentence": sentence}
+    shown = _with_settings(run, sentence)
     return run, {**messages.whole(secrets.token_hex(6), run, 0), **shown}
 
 
-def settings(run: Run) -> JsonObject:
-    """Return what the prompt and the controls hold, so that Run does what the run shown did.
-
-    What a control cannot take here is left out.
-    """
-    try:
-        had = {name: run.params[name] for name in FIELDS if name in run.params}
-        params = DecodeParams(**had)
-    except (RheoError, TypeError):
-        return {"prompt": run.prompt[: session.PROMPT_LIMIT]}
-    values: JsonObject = {"prompt": run.prompt[: session.PROMPT_LIMIT]}
-    for name in had:
-        value = getattr(params, name)
-        if name not in RANGES:
-            values[name] = value
-        elif limits.allowed(name).holds(value):
-            values[name] = run_settings.control_value(name, value)
-    return values
-
-
-def _updates(run: Run) -> list[Any]:
-    """Return the updates of the prompt and of `FIELDS`."""
-    updates = controls.filled(settings(run))
-    return [
-        gr.update(**updates[name]) if name in updates else gr.skip() for name in ("prompt", *FIELDS)
-    ]
+def _with_settings(run: Run, sentence: str) -> messages.Message:
+    """Return what the viewer says of a recorded run, and what the run was made with."""
+    said = sentence + run_settings.left_out(run)
+    return {"state": "recorded", "sentence": said, "settings": run_settings.made_with(run)}
 
 
 def read(data: object) -> Run:

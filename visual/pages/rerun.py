@@ -8,24 +8,34 @@ import gradio as gr
 from rheo.json_object import JsonObject
 from rheo.trace.schema import Run
 from visual.browser import messages
+from visual.pages import controls
 from visual.run import metrics
 from visual.runtime import run_settings, run_store, session
 from visual.runtime.session import PlaygroundVisitor
 from visual.server.settings import current
 from visual.words import measures
 
+_KEPT = ("prompt", "pair", "seed")  # what a run that is run again keeps
 
-def build(viewer: gr.HTML, visitor: gr.State, pair: gr.Dropdown, fields: JsonObject) -> None:
-    """Answer the viewer's event "again" {run}, which the button of the rail triggers."""
+
+def build(viewer: gr.HTML, visitor: gr.State, held: dict[str, gr.Component]) -> None:
+    """Answer the viewer's events "again" {run}, which the button of the rail triggers, and
+    "turned" {run}, which says that another run is shown.
+
+    Args:
+        held: `controls.HELD` by name.
+    """
     quick: JsonObject = {
         "show_progress": "hidden",
         "trigger_mode": "multiple",
         "api_visibility": "private",
     }
-    begun = viewer.again(begin, visitor, viewer, queue=False, **quick)
+    kept = [held[name] for name in _KEPT]
+    begun = viewer.again(begin, visitor, [viewer, *kept], queue=False, **quick)
+    viewer.turned(turned, visitor, list(held.values()), queue=False, **quick)
     begun.then(
         decode,
-        [visitor, pair, *fields.values()],
+        [visitor, held["pair"], *(held[name] for name in run_settings.FIELDS)],
         viewer,
         concurrency_limit=None,  # as with Run: `queue` lets one at a time through
         preprocess=False,
@@ -33,10 +43,23 @@ def build(viewer: gr.HTML, visitor: gr.State, pair: gr.Dropdown, fields: JsonObj
     )
 
 
-def begin(event: gr.EventData, visitor: PlaygroundVisitor) -> str:
-    """Take the place of a run that goes on; which run is meant comes from a browser."""
+def begin(event: gr.EventData, visitor: PlaygroundVisitor) -> list[Any]:
+    """Take the place of a run that goes on; which run is meant comes from a browser.
+
+    The controls get what the run to come has of it: its prompt, its seed, its pair.
+    """
     visitor.repeated = getattr(event, "run", None)
-    return session.begin(visitor)
+    run = run_store.find(visitor.runs, visitor.repeated)
+    kept = dict(zip(controls.HELD, controls.made_with(run, ()) if run else (), strict=False))
+    return [session.begin(visitor), *(kept.get(name, gr.skip()) for name in _KEPT)]
+
+
+def turned(event: gr.EventData, visitor: PlaygroundVisitor) -> list[Any]:
+    """Return what the run that is now shown was made with, for the controls."""
+    run = run_store.find(visitor.runs, getattr(event, "run", None))
+    if run is None:
+        return [gr.skip() for _ in controls.HELD]
+    return controls.made_with(run, visitor.locked)
 
 
 def decode(visitor: PlaygroundVisitor, pair: Any, *values: Any) -> Iterator[str]:

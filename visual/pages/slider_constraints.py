@@ -12,6 +12,7 @@ from rheo.params import largest_m, strategy_fields
 from rheo.ranges import RANGES, Number
 from visual.pages import controls
 from visual.runtime import run_settings
+from visual.runtime.session import PlaygroundVisitor
 from visual.words import measures
 
 _LEAST_SUPPORT = 16  # that is offered, as are the powers of two above it
@@ -19,15 +20,18 @@ MOVED = ("strategy", "m", "K", "S", "probes")  # what the others have to give wa
 HELD = ("m", "K", "S", "probes")  # sliders that may give way
 
 
-def bind(fields: JsonObject, notice: gr.HTML, **options: Any) -> None:
-    """Let a move of each of `MOVED` change the others where they cannot go together."""
+def bind(visitor: gr.State, fields: JsonObject, notice: gr.HTML, **options: Any) -> None:
+    """Let a move of each of `MOVED` change the others where they cannot go together.
+
+    A setting that the visitor's link locks gives way to nothing: a sentence says what is wrong.
+    """
     for name in MOVED:
         outputs = [*(fields[held] for held in HELD), notice]
-        fields[name].input(_resolver(name), list(fields.values()), outputs, **options)
+        fields[name].input(_resolver(name), [visitor, *fields.values()], outputs, **options)
 
 
 def _resolver(moved: str) -> Callable[..., list[Any]]:
-    def changed(*values: Any) -> list[Any]:
+    def changed(visitor: PlaygroundVisitor, *values: Any) -> list[Any]:
         asked = dict(zip(run_settings.FIELDS, values, strict=True))
         try:
             asked["S"] = _support(asked["S"])
@@ -36,6 +40,8 @@ def _resolver(moved: str) -> Callable[..., list[Any]]:
         if any(type(asked[name]) not in (int, float) for name in HELD if name != "S"):
             return [*(gr.skip() for _ in HELD), controls.check(*values)]
         changes, said = resolve(moved, asked)
+        if changes.keys() & set(visitor.locked):
+            changes, said = {}, []
         notes = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)
         rest = controls.check(*{**asked, **changes}.values())
         return [*(_update(name, moved, asked, changes) for name in HELD), notes + rest]

@@ -17,7 +17,7 @@ from rheo.json_object import JsonObject
 from rheo.params import STRATEGIES, DecodeParams
 from rheo.ranges import RANGES, Range
 from visual.pages.node_request import WORLD_SEEDS
-from visual.runtime import run_settings
+from visual.runtime import run_settings, run_store
 from visual.runtime.run_store import RECORDED
 from visual.server import limits
 from visual.server.settings import current
@@ -142,6 +142,12 @@ def defaults() -> Values:
     return {n: limits.allowed(n).default if n in RANGES else usual[n] for n in SETTINGS}
 
 
+def standing() -> Values:
+    """Return what each control stands at when the page opens: what its run was made with."""
+    run = run_store.recorded()
+    return {**defaults(), **(run_settings.made_with(run) if run else {})}
+
+
 def parse(query: str) -> tuple[Values, list[str]]:
     """Return the values of a query string that can be used, and a sentence on each that cannot.
 
@@ -162,7 +168,7 @@ def parse(query: str) -> tuple[Values, list[str]]:
     if "lock" in parts:
         values["lock"] = _locked(parts["lock"], said)
     if len(values.get("prompt", "")) > LINKED_PROMPT:
-        values["prompt"] = values["prompt"][:LINKED_PROMPT]
+        values["prompt"] = values["prompt"][-LINKED_PROMPT:]
         said.append(links.PROMPT_CUT.format(limit=LINKED_PROMPT))
     if values["page"] == "playground":
         _together(values, said)
@@ -266,6 +272,7 @@ def common() -> Values:
     """Return what the browser needs to write the links that `format` would."""
     return {
         "defaults": defaults(),
+        "standing": standing(),
         "limit": LINKED_PROMPT,
         "words": links.LINK_WORDS,
     }

@@ -6,12 +6,18 @@ What each can be is `visual.server.limits`' row of the one table.
 from collections.abc import Mapping
 from typing import Any
 
+from rheo.errors import RheoError
+from rheo.json_object import JsonObject
 from rheo.params import DecodeParams, largest_m
 from rheo.ranges import FULL, RANGES, Number
+from rheo.trace.schema import Run
 from visual.server import limits
+from visual.server.settings import current
+from visual.words import recordings
 
 FRONT, BACK = ("m", "T", "R", "depth"), ("K", "S", "probes", "top_p", "top_k", "max_new_tokens")
 FIELDS = ("strategy", *FRONT, *BACK, "seed")  # the inputs of a run, after prompt and pair
+PROMPT_LIMIT = 8000  # characters that are kept; the model's own context may be shorter
 
 
 def params(values: tuple[Any, ...]) -> DecodeParams:
@@ -40,3 +46,35 @@ def most_m(values: Mapping[str, Any]) -> int:
     usual = DecodeParams()
     strategy, K = values.get("strategy", usual.strategy), values.get("K", usual.K)
     return int(min(largest_m(strategy, int(K), 1), limits.allowed("m").most))
+
+
+def made_with(run: Run) -> JsonObject:
+    """Return a run's prompt, pair and settings as the controls hold them: Run then makes it again.
+
+    What no control can take on this server is left out; `left_out` says it.
+    """
+    made: JsonObject = {"prompt": run.prompt[-PROMPT_LIMIT:]}
+    if run.pair in current().pairs:
+        made["pair"] = run.pair
+    for name, value in _params(run).items():
+        if name not in RANGES:
+            made[name] = value
+        elif limits.allowed(name).holds(value):
+            made[name] = control_value(name, value)
+    return made
+
+
+def left_out(run: Run) -> str:
+    """Return one sentence on what Run would do otherwise than this run did, "" if nothing."""
+    held, had = made_with(run), {"pair": run.pair, **_params(run)}
+    names = [f"{name} = {had[name]}" for name in had if name not in held]
+    return recordings.LEFT_OUT.format(names=", ".join(names)) if names else ""
+
+
+def _params(run: Run) -> JsonObject:
+    """Return the run's parameters by `FIELDS`, those it names; none where they cannot be."""
+    try:
+        had = {name: run.params[name] for name in FIELDS if name in run.params}
+        return {name: getattr(DecodeParams(**had), name) for name in had}
+    except (RheoError, TypeError):
+        return {}

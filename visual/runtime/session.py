@@ -24,7 +24,6 @@ from visual.words import labels, links, measures, refusals
 if TYPE_CHECKING:
     from rheo.decoding.engine import Engine
 
-PROMPT_LIMIT = 8000  # characters that are kept; the model's own context may be shorter
 RUNS = 3  # a visitor's last ones: two to compare, and one more
 _POLL = 0.4  # seconds between two looks at a model that loads
 
@@ -34,13 +33,14 @@ class PlaygroundVisitor:
     """What the Playground of one visitor has on the server.
 
     `epoch` moves on when a run is to end; `wanted` is the epoch of the last press of Run; `doing`
-    says how far that run has come.
+    says how far that run has come; `locked` are the settings that the link holds fast.
     """
 
     runs: dict[str, Run] = field(default_factory=dict)
     epoch: int = 0
     wanted: int = 0
     doing: str = "nothing"  # or "waiting" or "decoding"
+    locked: tuple[str, ...] = ()
     repeated: object = None  # the key of the run that is to be run again; see `rerun`
 
     def keep(self, key: str, run: Run) -> None:
@@ -120,9 +120,9 @@ def usable(prompt: object) -> str:
 
 def cut(engine: "Engine", prompt: str, params: DecodeParams) -> tuple[str, str]:
     """Return the end of the prompt that is used, and one sentence where that is not all of it."""
-    used, said = prompt[-PROMPT_LIMIT:], ""
+    used, said = prompt[-run_settings.PROMPT_LIMIT :], ""
     if len(used) < len(prompt):
-        said = links.CUT_CHARACTERS.format(limit=PROMPT_LIMIT, length=len(prompt))
+        said = links.CUT_CHARACTERS.format(limit=run_settings.PROMPT_LIMIT, length=len(prompt))
     used, kept, length = engine.fit(used, params.max_new_tokens, current().prompt_tokens)
     if kept < length:
         said = links.CUT_TOKENS.format(kept=kept, length=length)
@@ -182,6 +182,7 @@ def _rounds(
     how = how or labels.FINISHED.format(stop=labels.STOPS[run.stop]) + speed
     yield {
         **messages.whole(key, run, made=made),
+        "settings": run_settings.made_with(run),
         "sentence": f"{said} {how}".strip(),
         "state": "done",
     }

@@ -30,6 +30,7 @@ SAVING = {  # what `save_menu.js` says by itself
 
 GALLERY_RUN = "{title}. The settings on the left are this run’s"
 OPENED = "Trace opened: {pair}, stopped {stop}"
+LEFT_OUT = " It had {names}, which cannot be set here: Run makes another text."
 NOT_THERE = "There is no such recorded run; the one shown still works."
 NO_ROUNDS = "This trace has no rounds to show."
 TRACE_TOO_LARGE = "This trace is larger than {limit}: it was not opened."

@@ -24,7 +24,7 @@ OPTIONS = {
 @pytest.fixture(scope="module")
 def shown():
     with gr.Blocks():
-        return controls.settings()[1]
+        return controls.settings(url_state.defaults())[1]
 
 
 def text(x: float) -> str:
@@ -133,7 +133,7 @@ def test_a_server_narrows_the_row_for_all_of_its_surfaces(monkeypatch):
     few = {"RHEO_MAX_K": "8", "RHEO_MAX_S": "256", "RHEO_MAX_PROBES": "2", "RHEO_MAX_R": "16"}
     monkeypatch.setattr(settings, "_current", settings.read(few))
     with gr.Blocks():
-        shown = controls.settings()[1]
+        shown = controls.settings(url_state.defaults())[1]
     for name, most in {"K": 8, "S": 256, "probes": 2, "R": 16, "m": 7}.items():
         assert limits.allowed(name).most == most
         assert url_state.defaults()[name] == limits.allowed(name).default <= most

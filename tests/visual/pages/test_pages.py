@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from rheo.errors import RheoError
+from rheo.params import DecodeParams
 from tests.visual import sample
 from visual.browser import messages
 from visual.pages import controls
@@ -83,7 +84,7 @@ def test_an_unusable_prompt_is_one_sentence(prompt):
 
 
 def test_settings_that_cannot_go_together_are_said_escaped():
-    good = controls.DecodeParams()
+    good = DecodeParams()
     values = [getattr(good, name) for name in run_settings.FIELDS]
     assert controls.check(*values) == ""
     values[run_settings.FIELDS.index("strategy")] = "<b>"

@@ -15,10 +15,10 @@ from rheo.trace import io
 from rheo.trace.schema import Run
 from tests.visual import sample
 from visual.browser import html_export
-from visual.pages import recorded_runs
+from visual.pages import recorded_runs, slider_constraints, url_state
+from visual.pages.controls import HELD
 from visual.round import round_table
-from visual.runtime import run_store
-from visual.runtime.run_settings import FIELDS
+from visual.runtime import run_settings, run_store
 from visual.runtime.session import RUNS, PlaygroundVisitor
 from visual.words import labels, recordings
 
@@ -53,7 +53,7 @@ def test_an_own_trace_is_kept_and_its_settings_go_to_the_controls(run):
         assert visitor.runs[message["key"]] == run
     assert (visitor.epoch, visitor.wanted, visitor.doing) == (5, 5, "nothing")
     assert message["n"][0] == 5  # newer than anything the run before may still say
-    updates = dict(zip(("prompt", *FIELDS), controls, strict=True))
+    updates = dict(zip(HELD, controls, strict=True))
     assert updates["m"]["maximum"] == 2  # K - 1
     got = {name: update.get("value") for name, update in updates.items()}
     assert got["prompt"] == run.prompt and got["strategy"] == "rheo"
@@ -64,13 +64,31 @@ def test_an_own_trace_is_kept_and_its_settings_go_to_the_controls(run):
 
 def test_settings_that_have_no_place_on_the_controls_are_left_alone(run):
     odd = replace(run, params={**run.params, "S": None, "max_new_tokens": 60000, "seed": 2**60})
-    got = recorded_runs.settings(odd)
+    got = run_settings.made_with(odd)
     assert not {"max_new_tokens", "seed"} & set(got)
     assert got["m"] == 1 and got["S"] == "full"
     for params in ({"m": "<b>"}, {"T": [1]}, {"strategy": {"a": 1}}, {}):
-        assert recorded_runs.settings(replace(run, params=params)) == {"prompt": run.prompt}
-    updates = dict(zip(FIELDS, answer(PlaygroundVisitor(), data=sent(odd))[1][1:], strict=True))
+        assert run_settings.made_with(replace(run, params=params)) == {"prompt": run.prompt}
+    message, controls = answer(PlaygroundVisitor(), data=sent(odd))
+    for name in ("pair = sample", "max_new_tokens = 60000", f"seed = {2**60}"):
+        assert name in message["sentence"]  # what Run would do otherwise is said
+    updates = dict(zip(HELD, controls, strict=True))
     assert updates["seed"] == updates["max_new_tokens"] == SKIPPED != updates["S"]
+
+
+def test_what_the_link_locks_stays_where_it_is(run):
+    visitor = PlaygroundVisitor(locked=("m", "prompt"))
+    updates = dict(zip(HELD, answer(visitor, data=sent(run))[1], strict=True))
+    assert updates["prompt"] == SKIPPED and "value" not in updates["m"]
+    assert updates["seed"]["value"] == 7
+    kept = slider_constraints._resolver("K")(visitor, *values(K=1, m=3))
+    assert kept[:-1] == [SKIPPED] * 4 or "value" not in kept[0]
+    assert "leaves no slot" in kept[-1]
+
+
+def values(**changed):
+    usual = {**url_state.defaults(), **changed}
+    return [usual[name] for name in run_settings.FIELDS]
 
 
 def test_only_so_many_runs_of_a_visitor_are_kept(run):
@@ -109,7 +127,7 @@ def test_what_cannot_be_opened_is_one_sentence_and_nothing_changes(run, data, sa
     message, controls = answer(visitor, data=data(run))
     assert (message["type"], message["state"]) == ("say", "wrong")
     assert said in message["sentence"] and len(message["sentence"]) < 200
-    assert controls == [SKIPPED] * (1 + len(FIELDS))
+    assert controls == [SKIPPED] * len(HELD)
     assert visitor == PlaygroundVisitor(epoch=3, wanted=2, doing="decoding")
 
 
@@ -143,7 +161,7 @@ def test_a_shipped_run_opens_at_its_round(run, tmp_path, monkeypatch):
         monkeypatch.setattr(run_store, cached.__name__, cached.__wrapped__)
     message, _ = answer(PlaygroundVisitor(), key="gallery/one")
     assert (message["key"], message["show"]) == ("gallery/one", 1)
-    assert message["sentence"] == recordings.GALLERY_RUN.format(title="One")
+    assert message["sentence"].startswith(recordings.GALLERY_RUN.format(title="One"))
     assert run_store.find({}, "gallery/one") == run
     assert answer(PlaygroundVisitor(), key="gallery/gone")[0]["sentence"] == recordings.NOT_THERE
 

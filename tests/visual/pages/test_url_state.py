@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rheo.params import STRATEGIES, DecodeParams
 from rheo.ranges import RANGES
 from visual.pages import deep_link, url_state
-from visual.runtime import run_store
+from visual.runtime import run_settings, run_store
 from visual.server import limits
 from visual.words import links
 
@@ -116,19 +116,20 @@ def test_a_link_without_a_trace_is_about_the_run_to_come_if_it_has_settings():
 
 @pytest.mark.parametrize("hostile", ["<img src=x onerror=alert(1)>", "${alert(1)}", "{{a}}", "`"])
 def test_what_a_link_says_is_escaped_before_it_is_shown(hostile):
-    *_, notice, viewer = deep_link.answer(urlencode({"strategy": hostile, "lock": hostile}))
-    assert html.escape(hostile) in notice and ("<img" not in notice)
-    assert "opened" in viewer
+    made = deep_link.answer(urlencode({"strategy": hostile, "lock": hostile}))
+    assert html.escape(hostile) in made.notice and ("<img" not in made.notice)
+    assert "opened" in made.viewer
 
 
 def test_a_run_that_nobody_has_is_said():
-    *_, notice, viewer = deep_link.answer("trace=no-such-run&round=2")
-    assert links.WHY_NAME in notice and "value" not in viewer
+    made = deep_link.answer("trace=no-such-run&round=2")
+    assert links.WHY_NAME in made.notice and "value" not in made.viewer
 
 
 def test_a_shipped_run_comes_with_its_own_settings_but_the_link_has_the_last_word():
     key, entry = next(iter(run_store.gallery().items()))
-    *settings, _, viewer = deep_link.answer(f"trace={entry['name']}&m=3&round=2")
+    made = deep_link.answer(f"trace={entry['name']}&m=3&round=2")
+    settings, viewer = made.settings, made.viewer
     run = run_store.find({}, key)
     changes = dict(zip(url_state.SETTINGS, settings, strict=True))
     assert json.loads(viewer["value"])["key"] == key
@@ -137,9 +138,42 @@ def test_a_shipped_run_comes_with_its_own_settings_but_the_link_has_the_last_wor
     assert json.loads(viewer["opened"])["values"]["round"] == 2
 
 
-def test_only_what_the_link_says_is_changed_and_locks_hide():
-    changes = dict(zip(url_state.SETTINGS, deep_link.answer("m=2&lock=R,seed"), strict=False))
-    assert changes["m"]["value"] == 2 and "visible" not in changes["m"]
-    assert changes["R"]["visible"] == "hidden" and "value" not in changes["R"]
-    assert "value" not in changes["depth"] and "visible" not in changes["depth"]
-    assert links.LOCKED.format(names="R, Seed") in deep_link.answer("lock=R,seed")[-2]
+def updates(query):
+    return dict(zip(url_state.SETTINGS, deep_link.answer(query).settings, strict=True))
+
+
+def test_a_link_to_a_run_to_come_sets_every_control_and_locks_are_greyed():
+    changes = updates("m=2&lock=R,seed")
+    usual = {**url_state.defaults(), "m": 2}
+    assert {name: change["value"] for name, change in changes.items()} == usual
+    greyed = {name for name, change in changes.items() if change.get("interactive") is False}
+    assert greyed == {"R", "seed"} and not any("visible" in c for c in changes.values())
+    made = deep_link.answer("lock=R,seed")
+    assert links.LOCKED.format(names="R, Seed") in made.notice and made.locked == ("R", "seed")
+
+
+def test_a_link_to_the_opening_run_leaves_its_settings_as_they_are():
+    changes = updates("round=2&trace=recorded&T=0.5")
+    assert {name for name, change in changes.items() if "value" in change} == {"T"}
+
+
+def test_the_controls_open_at_what_the_opening_run_was_made_with():
+    run, held = run_store.recorded(), url_state.standing()
+    assert (held["prompt"], held["pair"]) == (run.prompt, run.pair)
+    assert {name: held[name] for name in run.params if name in held} == run.params
+    assert held != url_state.defaults()  # seed 34 and 24 tokens, where 0 and 64 are usual
+
+
+@pytest.mark.parametrize("entry", run_store.gallery().values(), ids=lambda entry: entry["name"])
+def test_every_recorded_run_can_be_made_again_from_its_link(entry):
+    run = run_store.find({}, f"gallery/{entry['name']}")
+    held = {name: c["value"] for name, c in updates(f"trace={entry['name']}").items()}
+    made = run_settings.params(tuple(held[name] for name in run_settings.FIELDS))
+    assert (held["prompt"], held["pair"]) == (run.prompt, run.pair)
+    assert made == DecodeParams.from_dict(run.params) and not run_settings.left_out(run)
+    again, said = url_state.parse(url_state.format({**held, "trace": "live"}))
+    assert not said and {**url_state.defaults(), **again} == {
+        **held,
+        "page": "playground",
+        "trace": "live",
+    }

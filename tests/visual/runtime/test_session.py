@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from rheo.params import DecodeParams
 from tests.browser.served import Engine
 from tests.visual import sample
-from visual.pages import controls
 from visual.runtime import live_run, model_loader, queue, run_settings, session
 from visual.words import labels, links
 
@@ -27,7 +27,7 @@ def scripted(monkeypatch):
 def begun(prompt="long"):
     visitor = session.PlaygroundVisitor()
     session.begin(visitor)
-    usual = controls.DecodeParams()
+    usual = DecodeParams()
     values = [getattr(usual, name) for name in run_settings.FIELDS]
     return visitor, map(json.loads, session.decode(visitor, prompt, PAIR, *values))
 
@@ -75,7 +75,7 @@ def test_a_closed_page_closes_the_run():
     """What Gradio does with the generator of a tab that is closed."""
     visitor = session.PlaygroundVisitor()
     session.begin(visitor)
-    usual = controls.DecodeParams()
+    usual = DecodeParams()
     messages = session.decode(
         visitor, "long", PAIR, *(getattr(usual, name) for name in run_settings.FIELDS)
     )
@@ -91,10 +91,10 @@ def test_a_closed_page_closes_the_run():
     [
         ("short", ""),
         (" ".join("w" for _ in range(130)), "last 100 of 130 tokens"),
-        ("x" * (session.PROMPT_LIMIT + 5), "last 8,000 of 8,005 characters"),
+        ("x" * (run_settings.PROMPT_LIMIT + 5), "last 8,000 of 8,005 characters"),
     ],
 )
 def test_a_prompt_that_is_too_long_is_cut_and_said_so(prompt, said):
-    used, sentence = session.cut(Engine(), prompt, controls.DecodeParams())
+    used, sentence = session.cut(Engine(), prompt, DecodeParams())
     assert said in sentence and bool(said) == bool(sentence)
     assert prompt.endswith(used) and (used == prompt) == (not said)

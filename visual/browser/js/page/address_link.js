@@ -4,15 +4,16 @@
 import { copyText } from './clipboard.js';
 
 const PAUSE = 250;                           // milliseconds until the address is written
+const ROOM = 12_000;                         // characters of a prompt as an address spells it
 
 export class AddressLink {
   constructor(viewer, tools) {
-    const { defaults, limit, words } = viewer.common.address;
-    Object.assign(this, { viewer, usual: defaults, longest: limit, words });
+    const { defaults, standing, limit, words } = viewer.common.address;
+    Object.assign(this, { viewer, usual: defaults, standing, longest: limit, words });
     this.tool = (name) => tools.querySelector(`[data-role="${name}"]`);
     this.held = {
       open: false,                           // nothing is written before the link was read
-      settings: { ...defaults }, lock: [], opening: null, wanted: null, moved: false, dilemma: {},
+      settings: { ...standing }, lock: [], opening: null, wanted: null, moved: false, dilemma: {},
     };
     this.timer = 0;
     this.tool('copy').addEventListener('click', () => this.copy());
@@ -42,12 +43,31 @@ export class AddressLink {
     return tab?.dataset.tabId === 'dilemma-page' ? 'dilemma' : 'playground';
   }
 
+  base() {                                   // what a reader of the link starts from
+    const { usual, standing, viewer } = this, run = this.trace();
+    if (run === 'live') return usual;
+    return run === 'recorded' ? standing : { ...usual, ...viewer.view.made };
+  }
+
   settings() {
-    const { held, usual, longest } = this;
+    const { held } = this, base = this.base();
     const kept = Object.entries(held.settings)
-      .filter(([name, value]) => value !== null && value !== undefined && value !== usual[name])
-      .map(([name, value]) => [name, name === 'prompt' ? value.slice(0, longest) : value]);
+      .filter(([name, value]) => value !== null && value !== undefined && value !== base[name])
+      .map(([name, value]) => [name, name === 'prompt' ? this.linked(value) : value]);
     return Object.fromEntries(kept);
+  }
+
+  linked(prompt) {                           // its end, which the model reads last, as far as there is room
+    let text = prompt.slice(-this.longest).replace(/^[\udc00-\udfff]/, '');
+    const spelled = () => new URLSearchParams({ text }).toString().length;
+    while (spelled() > ROOM) text = text.slice(Math.ceil(text.length / 10)).replace(/^[\udc00-\udfff]/, '');
+    return text;
+  }
+
+  get isMoved() {                            // the controls no longer stand at what the run was made with
+    const { made } = this.viewer.view, { settings } = this.held;
+    return Object.entries(made || {}).some(([name, value]) => (
+      name === 'prompt' ? !settings.prompt?.endsWith(value) : String(settings[name]) !== String(value)));
   }
 
   trace() {
@@ -61,6 +81,7 @@ export class AddressLink {
     if (held.wanted && !held.moved) return this.put(kept, held.wanted);
     if (view.at < 0 || root.dataset.state === 'running') return;
     const run = this.trace(), inside = view.frame < view.lastFrame;
+    if (run === 'live' && this.isMoved) return this.put(kept, { trace: run });   // another run to come
     const first = { recorded: held.opening, live: view.rounds.length - 1 }[run];
     const round = view.at !== first || inside ? view.at + 1 : undefined;
     this.put(kept, { trace: run, round, step: inside ? view.frame + 1 : undefined });
@@ -98,9 +119,10 @@ export class AddressLink {
 
   async copy() {
     this.write();
-    const { words, longest } = this, cut = (this.held.settings.prompt || '').length > longest;
+    const { words } = this, prompt = this.held.settings.prompt || '';
+    const length = this.linked(prompt).length, cut = length < prompt.length;
     const done = await copyText(location.href);
-    const said = cut ? words.long.replace('{limit}', longest) : words.copied;
+    const said = cut ? words.long.replace('{limit}', length) : words.copied;
     this.tool('copied').textContent = done ? said : words.by_hand;
     setTimeout(() => { this.tool('copied').textContent = ''; }, done && !cut ? 2500 : 9000);
   }

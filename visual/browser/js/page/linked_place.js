@@ -31,7 +31,8 @@ export class LinkedPlace {
 
   openPlayground(values) {
     const { held, link } = this, { view, part } = this.viewer;
-    for (const name of Object.keys(link.usual)) held.settings[name] = values[name] ?? held.settings[name];
+    const base = values.trace === 'live' ? link.usual : { ...held.settings, ...view.made };
+    for (const name of Object.keys(link.usual)) held.settings[name] = values[name] ?? base[name];
     if (values.guess !== undefined) {        // for this visit; the browser's own choice stays
       view.guessing = part('guessing').checked = values.guess;
     }

@@ -80,6 +80,7 @@ export class RunComparison {
     viewer.replace({ ...message, show: Math.min(Math.max(view.at, 0), last), answers: {} });
     viewer.transcript.tell(message);
     viewer.say(message.sentence, message.state);
+    viewer.trigger('turned', { run: message.key });   // the controls follow
     this.point();
   }
 }

@@ -27,7 +27,8 @@ export class WhatIfPanel {
 
   rail() {                                   // null where the page has no rail
     const { params } = this.viewer.view;
-    const fields = NAMES.map((name) => document.querySelector(`#${name} input[type=range]`));
+    // the number: a range stands at its steps alone
+    const fields = NAMES.map((name) => document.querySelector(`#${name} input[type=number]`));
     if (!fields[0] || !params) return null;
     const value = (name, field) => (field ? Number(field.value) : params[name]);  // still folded
     return Object.fromEntries(NAMES.map((name, i) => [name, value(name, fields[i])]));

@@ -17,6 +17,7 @@ export class ViewState {
     this.large = false;                      // every row gets its label
     this.sheet = null;                       // the node's panel as it is filled in
     this.params = undefined;                 // m, T and K of the run
+    this.made = undefined;                   // all that the run was made with, once it is whole
   }
 
   static isVerdict({ phase }) {

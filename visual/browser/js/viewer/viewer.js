@@ -71,7 +71,7 @@ export class Viewer {
   }
 
   begin(message) {
-    Object.assign(this.view, { key: message.key, rounds: [], at: -1, node: 0, follow: true });
+    Object.assign(this.view, { key: message.key, rounds: [], at: -1, node: 0, follow: true, made: undefined });
     this.answers.start();
     this.part('headline').textContent = '';
     this.count();
@@ -84,7 +84,7 @@ export class Viewer {
     const { view } = this;
     const known = message.key === view.key && view.at >= 0;  // the run just watched, now complete
     const same = known && message.frame === undefined;       // a frame is where to begin anew
-    Object.assign(view, { key: message.key, rounds: message.rounds });
+    Object.assign(view, { key: message.key, rounds: message.rounds, made: message.settings });
     if (!same) {
       this.answers.start(message.answers);
       this.show(message.show < 0 ? view.rounds.length - 1 : message.show, message.frame);
