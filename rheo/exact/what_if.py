@@ -1,4 +1,4 @@
-"""A visited node under another m, T or K, recomputed from what its trace stored.
+"""A visited node under another strategy, m, T or K, recomputed from what its trace stored.
 
 The draft's side is exact: a trace keeps q, untempered, on the whole support. The target at another
 temperature is known within bounds (`tempered_target`); the middle is used, and the largest error
@@ -22,6 +22,7 @@ from rheo.params import DecodeParams
 from rheo.trace.schema import Round, Run, Visit
 
 LARGEST_VOCABULARY = 1 << 18  # tokens of the largest vocabularies there are
+STAND_IN = 0.5  # for the uniform of a probe that the run did not draw
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,13 @@ class RecomputedSlot:
 
 @dataclass(frozen=True)
 class RecomputedNode:
-    """A node under m, T and K.
+    """A node under a strategy, m, T and K.
 
     Attributes:
         z: the tail's mass.
         uniforms: what the probes are drawn with, one a probe slot.
         sure: whether those are known to be the run's own for this node.
+        stand_ins: how many of them the run did not draw: `STAND_IN`, at the end.
         probe: with what probability the first kept probe is accepted when tested; None without.
         accept: with what probability the walk goes on to a child.
         overlap: sum of min(r, q-tilde), r being what the first probe is tested against: its mean
@@ -60,6 +62,7 @@ class RecomputedNode:
     slots: tuple[RecomputedSlot, ...]
     uniforms: tuple[float, ...]
     sure: bool
+    stand_ins: int
     probe: float | None
     accept: float
     overlap: float | None
@@ -78,20 +81,24 @@ def recompute(
     T: float,
     K: int,
     vocabulary: int = LARGEST_VOCABULARY,
+    strategy: str | None = None,
 ) -> RecomputedNode:
     """Recompute a visited node under m, T and K, by the functions of the engine in float64.
 
     Args:
         vocabulary: of the target, an upper bound.
+        strategy: None for the run's own.
 
     Raises:
         RheoError: nothing stored to compute from, or values that cannot go together.
     """
     own = DecodeParams.from_dict(run.params)
-    asked = replace(own, m=m, T=T, K=K)
+    asked = replace(own, m=m, T=T, K=K, strategy=own.strategy if strategy is None else strategy)
     visit = _stored(round, node, own, asked)
     q = torch.tensor(visit.q, dtype=torch.float64)  # (S,)
     uniforms, sure = _uniforms(round, visit, own, q)
+    stand_ins = max(0, asked.J - own.J)
+    uniforms = torch.cat([uniforms, uniforms.new_full((stand_ins,), STAND_IN)])  # (J,)
     grown = _expand(q, uniforms, asked)
     kept = {child.slot for child in round.children(node)}
     p = target_at(visit, own.T, asked.T, vocabulary)  # (n, S + 1), the middle one last
@@ -107,6 +114,7 @@ def recompute(
         slots=_slots(visit, grown, verified, p),
         uniforms=tuple(uniforms.tolist()[: asked.J]),
         sure=sure,
+        stand_ins=stand_ins,
         probe=float(at_node.accept[-1, 0]) if probed else None,
         accept=float(taken[-1].sum()),
         overlap=float(_overlap(p, verified)[-1]) if asked.J else None,
@@ -121,6 +129,8 @@ def recompute(
 def _stored(round: Round, node: int, own: DecodeParams, asked: DecodeParams) -> Visit:
     """Return the visit to recompute, or refuse what was not stored or cannot be."""
     visit = round.visit_of(node)
+    if not asked.drafts:
+        raise RheoError("This strategy drafts nothing: every token is drawn from p.")
     if visit is None:
         raise RheoError("The walk never came to this node: choose one that it visited.")
     if not visit.ids:

@@ -11,12 +11,13 @@ from rheo.algorithm.strategies import TABLE
 from rheo.algorithm.verify import Children, child_probability
 from rheo.errors import RheoError
 from rheo.exact.tempered_target import rest_bounds
-from rheo.exact.what_if import recompute
+from rheo.exact.what_if import STAND_IN, recompute
 from rheo.trace.io import load, save
 from rheo.trace.schema import Round, Run, Visit
 from tests.decoding.tiny_runs import DRAFTING, decoding, new_tokens, run_of
 from tests.tiny import VOCAB
 from tests.visual import by_hand
+from tests.visual.played import play
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 OTHERS = [(1, 0.6), (2, 0.9), (0, 1.2), (2, 1.6), (1, 0.0), (1, 2.0)]  # (m, T)
@@ -149,6 +150,43 @@ def test_m_2_by_hand():
     assert [s.accept for s in seen.slots] == [*map(pytest.approx, (0.12, 0.04, 0.8)), None]
     assert seen.residual == pytest.approx((0.6, 0.2, 0, 0, 0, 0.2))
     assert seen.accept == pytest.approx(0.96) and seen.error == 0 and seen.sure
+
+
+def test_another_strategy_verifies_the_same_slots():
+    """Rheo and RRSw draw one tree from one seed: what if gives the other run's own numbers."""
+    runs = {name: play(name, 0.9) for name in ("rheo", "rheo-rrsw")}
+    for mine, other in (("rheo", "rheo-rrsw"), ("rheo-rrsw", "rheo")):
+        asked = [runs[mine].params[name] for name in ("m", "T", "K")]
+        seen = recompute(runs[mine], runs[mine].rounds[0], 0, *asked, strategy=other)
+        own = recompute(runs[other], runs[other].rounds[0], 0, *asked)
+        assert seen.slots == own.slots and seen.accept == own.accept
+        assert seen.overlap == own.overlap and seen.stand_ins == 0
+
+
+def test_top_k_accepts_what_p_gives_its_kept_slots_and_a_probe_needs_a_draw():
+    run = by_hand.run()
+    seen = recompute(run, run.rounds[0], 0, 1, 1.0, 4, strategy="topk")
+    assert {s.kind for s in seen.slots} == {"deterministic"}
+    assert seen.accept == pytest.approx(sum(s.p for s in seen.slots if s.accept is not None))
+    assert seen.probe is None and not seen.uniforms
+    several = recompute(
+        replace(run, params={**run.params, "probes": 2}),
+        run.rounds[0],
+        0,
+        1,
+        1.0,
+        4,
+        strategy="rheo-multi",
+    )
+    assert (several.stand_ins, several.uniforms[-1]) == (1, STAND_IN)
+    assert [s.kind for s in several.slots[:3]] == ["deterministic", "probe", "probe"]
+
+
+@pytest.mark.parametrize("strategy", ["autoregressive", "<b>", 7, ["rheo"]])
+def test_a_strategy_without_a_draft_and_one_that_nobody_knows_are_one_sentence(strategy):
+    run = by_hand.run()
+    with pytest.raises(RheoError):
+        recompute(run, run.rounds[0], 0, 1, 1.0, 4, strategy=strategy)
 
 
 def test_T_one_half_by_hand():

@@ -199,7 +199,7 @@ def _table(run: Run, round: Round) -> Message:
 
 
 def answer(run: Run, asked: Message, machine: metrics.Machine = metrics.ELSEWHERE) -> Message:
-    """Return what the browser asked for: {"what", "round", "node"}, for "whatif" also m, T and K.
+    """Return what the browser asked for: {"what", "round", "node"}, for "whatif" also its settings.
 
     "what" is "panel", "walk", "ghosts", "closeup", "metrics", "whatif" or "table". "node" is an
     index; for a panel it may be the name of a pruned child.
@@ -229,8 +229,7 @@ def answer(run: Run, asked: Message, machine: metrics.Machine = metrics.ELSEWHER
         drawn = {"timeline": timeline.tau(run), "legend": timeline.legend(run)}
         return {**metrics.box(run, machine), **drawn}
     if what == "whatif":
-        m, T, K = (asked.get(key) for key in ("m", "T", "K"))
-        return what_if_view.block(run, round, node, m, T, K, machine.vocabulary)
+        return what_if_view.block(run, round, node, asked, machine.vocabulary)
     if what == "table":
         return _table(run, round)
     raise ValueError("no such view")

@@ -11,6 +11,7 @@ from rheo.json_object import JsonObject
 from rheo.trace.schema import Run
 from visual.browser import component, messages
 from visual.pages import controls, deep_link, recorded_runs, rerun, slider_constraints, url_state
+from visual.round import what_if_view
 from visual.runtime import run_settings, run_store, session, this_machine
 from visual.runtime.model_loader import MODELS
 from visual.runtime.session import PlaygroundVisitor
@@ -94,7 +95,7 @@ def _opening(run: Run | None) -> str:
 
 def _ask(event: gr.EventData, visitor: PlaygroundVisitor) -> Any:
     """Return a view that the browser asks for; what it sends is checked, anybody can send it."""
-    names = ("run", "round", "node", "what", "m", "T", "K", "other")
+    names = ("run", "round", "node", "what", "other", *what_if_view.SETTINGS)
     asked = {key: getattr(event, key, None) for key in names}
     run = run_store.find(visitor.runs, asked["run"])
     try:

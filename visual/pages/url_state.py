@@ -4,19 +4,18 @@ What a link says comes from anywhere, so every value is checked by itself; a bad
 with one sentence that names it, and the others are used. The sentences quote the link: escape them.
 """
 
-import re
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from rheo.errors import RheoError
 from rheo.exact import scenarios
 from rheo.json_object import JsonObject
-from rheo.params import STRATEGIES, DecodeParams
-from rheo.ranges import RANGES, Range
-from visual.pages.node_request import WORLD_SEEDS
+from rheo.params import DecodeParams
+from rheo.ranges import RANGES
+from visual.pages.link_values import LOCKABLE, PAGE_MODELS, SETTINGS, LinkedPage
 from visual.runtime import run_settings, run_store
 from visual.runtime.run_store import RECORDED
 from visual.server import limits
@@ -25,115 +24,9 @@ from visual.words import labels, links
 
 _LONGEST, _MOST = 16_000, 64  # characters and parts of a query that is looked at
 LINKED_PROMPT = 3_000  # characters of a prompt in a link
-PLACES = 9_999  # rounds of a run, steps of a round
-_DIGITS = r"[0-9]{1,16}"
-_NAME = r"[a-z0-9][a-z0-9._-]{0,39}"
 LIVE = "live"  # the trace of the run to come
-TABS = ("draw", "plan", "cheat", "dial", "honest")
-_RULES = ("rheo", "rheo-rrsw", "topk")
 
 Values = JsonObject  # of a link, by name; each of its field's type
-
-
-def _whole(text: str, low: float, high: float) -> int:
-    if not re.fullmatch(_DIGITS, text) or not low <= int(text) <= high:
-        values = Range("", low, high, low, "").values
-        raise ValueError(links.WHY_RANGE.format(values=values))
-    return int(text)
-
-
-def _parsed(row: Range, text: str) -> float | str:
-    try:
-        return run_settings.control_value(row.name, row.parse(text))
-    except RheoError:
-        raise ValueError(links.WHY_RANGE.format(values=row.values)) from None
-
-
-def _one_of(text: str, names: Iterable[str]) -> str:
-    if text not in (known := tuple(names)):
-        raise ValueError(links.WHY_CHOICE.format(names=", ".join(known)))
-    return text
-
-
-def _name(text: str) -> str:
-    """Return what looks like a name; whether it is one is for others to know."""
-    if not re.fullmatch(_NAME, text):
-        raise ValueError(links.WHY_NAME)
-    return text
-
-
-def _between(low: int, high: int) -> BeforeValidator:
-    """Take a whole number in ASCII digits."""
-    return BeforeValidator(lambda text: _whole(text, low, high))
-
-
-def _choice(names: Iterable[str]) -> BeforeValidator:
-    return BeforeValidator(lambda text: _one_of(text, names))
-
-
-def _allowed(name: str) -> BeforeValidator:
-    """Take a value that a run's field can have on this server."""
-    return BeforeValidator(lambda text: _parsed(limits.allowed(name), text))
-
-
-def _table(name: str) -> BeforeValidator:
-    """Take a value of the table, whatever this server allows of a run."""
-    return BeforeValidator(lambda text: _parsed(RANGES[name], text))
-
-
-_Flag = Annotated[bool, BeforeValidator(lambda text: bool(_whole(text, 0, 1)))]
-
-
-class LinkedSettings(BaseModel):
-    """The settings of a run, in the order of a link. A field that a link lacks is not set."""
-
-    pair: Annotated[str, BeforeValidator(lambda text: _one_of(text, current().pairs))] = ""
-    prompt: str = ""
-    strategy: Annotated[str, _choice(STRATEGIES)] = ""
-    m: Annotated[int, _allowed("m")] = 0
-    K: Annotated[int, _allowed("K")] = 0
-    R: Annotated[int, _allowed("R")] = 0
-    depth: Annotated[int, _allowed("depth")] = 0
-    T: Annotated[float, _allowed("T")] = 0.0
-    S: Annotated[int | str, _allowed("S")] = 0
-    seed: Annotated[int, _allowed("seed")] = 0
-    probes: Annotated[int, _allowed("probes")] = 0
-    top_p: Annotated[float, _allowed("top_p")] = 0.0
-    top_k: Annotated[int, _allowed("top_k")] = 0
-    max_new_tokens: Annotated[int, _allowed("max_new_tokens")] = 0
-
-
-class PlaygroundLink(LinkedSettings):
-    """Settings, and the place in which run; rounds and steps count from 1."""
-
-    trace: Annotated[str, BeforeValidator(_name)] = ""
-    round: Annotated[int, _between(1, PLACES)] = 0
-    step: Annotated[int, _between(1, PLACES)] = 0
-    guess: _Flag = False
-    present: _Flag = False
-
-
-class DilemmaLink(BaseModel):
-    """The other page's own."""
-
-    scenario: Annotated[str, _choice(scenarios.names("node"))] = ""
-    tab: Annotated[str, _choice(TABS)] = ""
-    rule: Annotated[str, _choice(_RULES)] = ""
-    m: Annotated[int, _table("m")] = 0
-    K: Annotated[int, _table("K")] = 0
-    T: Annotated[float, _table("T")] = 0.0
-    seed: Annotated[int, _between(0, WORLD_SEEDS)] = 0
-    present: _Flag = False
-
-
-_PAGES: dict[str, type[BaseModel]] = {"playground": PlaygroundLink, "dilemma": DilemmaLink}
-SETTINGS = LOCKABLE = tuple(LinkedSettings.model_fields)
-
-
-class _Page(BaseModel):
-    """Which page a link is about."""
-
-    page: Annotated[str, _choice(_PAGES)] = Field(default="playground")
 
 
 def defaults() -> Values:
@@ -163,8 +56,8 @@ def parse(query: str) -> tuple[Values, list[str]]:
     said: list[str] = []
     parts = _parts(query, said)
     values: Values = {"page": "playground"}
-    values |= _read(parts, _Page, said)
-    values |= _read(parts, _PAGES[values["page"]], said)
+    values |= _read(parts, LinkedPage, said)
+    values |= _read(parts, PAGE_MODELS[values["page"]], said)
     if "lock" in parts:
         values["lock"] = _locked(parts["lock"], said)
     if len(values.get("prompt", "")) > LINKED_PROMPT:
@@ -173,7 +66,18 @@ def parse(query: str) -> tuple[Values, list[str]]:
     if values["page"] == "playground":
         _together(values, said)
         values.setdefault("trace", inferred(values))
+    else:
+        _one_bar_a_word(values, said)
     return values, said
+
+
+def _one_bar_a_word(values: Values, said: list[str]) -> None:
+    """Leave out a distribution of another situation, one with more words or fewer."""
+    words = len(scenarios.load(values.get("scenario", scenarios.names("node")[0]))["tokens"])
+    for name in ("p", "q"):
+        if len(values.get(name, [0] * words)) != words:
+            bars = _text(values.pop(name))
+            said.append(ignored(name, bars, links.WHY_WORDS.format(count=words)))
 
 
 def inferred(values: Mapping[str, object]) -> str:
@@ -246,7 +150,7 @@ def format(values: Mapping[str, Any]) -> str:
     'm=2&round=3&lock=m,R'
     """
     page = values.get("page", "playground")
-    fields = [name for name in _PAGES[page].model_fields if name != "present"]
+    fields = [name for name in PAGE_MODELS[page].model_fields if name != "present"]
     kept = {name: values[name] for name in fields if name in values}
     if page == "playground":
         usual = defaults()
@@ -265,6 +169,8 @@ def format(values: Mapping[str, Any]) -> str:
 def _text(value: object) -> str:
     if isinstance(value, bool):
         return str(int(value))
+    if isinstance(value, list):
+        return ",".join(map(_text, value))
     return str(value).removesuffix(".0")  # as a browser writes it
 
 

@@ -3,7 +3,7 @@
 import html
 import importlib
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rheo.counting import counted
 from rheo.errors import RheoError
@@ -12,7 +12,7 @@ from rheo.params import strategy_fields
 from rheo.trace.schema import Round, Run
 from visual.style.palette import MARKS
 from visual.style.plotly_base import cell
-from visual.words import measures, sentences
+from visual.words import labels, measures, sentences
 from visual.words.sentences import name, number
 
 if TYPE_CHECKING:
@@ -26,12 +26,20 @@ _LINES = "{before}{after}"  # each in a line of its own
 LEAST_ERROR = 0.0005  # errors below this do not show in the figures
 
 
-def block(run: Run, round: Round, node: int, m: Any, T: Any, K: Any, vocabulary: int | None = None):
-    """Return {"html", "m", "T", "K"}: the node before -> after, or one sentence why there is none.
+SETTINGS = ("m", "T", "K", "strategy")
 
-    Whatever m, T and K are, they come from a browser; `rheo.exact.what_if` refuses what cannot be.
+
+def block(
+    run: Run, round: Round, node: int, asked: JsonObject, vocabulary: int | None = None
+) -> JsonObject:
+    """Return {"html"} and what was asked: the node before -> after, or one sentence why not.
+
+    Args:
+        asked: `SETTINGS`, from a browser; `rheo.exact.what_if` refuses what cannot be.
     """
-    asked = {"m": m, "T": T, "K": K}
+    asked = {name: asked.get(name) for name in SETTINGS}
+    if asked["strategy"] is None:
+        asked["strategy"] = own(run)["strategy"]
     try:
         made = _made(run, round, node, asked, vocabulary)
     except RheoError as error:
@@ -40,8 +48,9 @@ def block(run: Run, round: Round, node: int, m: Any, T: Any, K: Any, vocabulary:
 
 
 def own(run: Run) -> JsonObject:
-    """Return what the run itself had of m, T and K."""
-    return {key: run.params.get(key, default) for key, default in (("m", 1), ("T", 1.0), ("K", 10))}
+    """Return what the run itself had of `SETTINGS`."""
+    usual = zip(SETTINGS, (1, 1.0, 10, "rheo"), strict=True)
+    return {key: run.params.get(key, default) for key, default in usual}
 
 
 def _made(run: Run, round: Round, node: int, asked: JsonObject, vocabulary: int | None) -> str:
@@ -49,18 +58,19 @@ def _made(run: Run, round: Round, node: int, asked: JsonObject, vocabulary: int 
     size = vocabulary or engine.LARGEST_VOCABULARY
     before = engine.recompute(run, round, node, **own(run), vocabulary=size)
     after = engine.recompute(run, round, node, **asked, vocabulary=size)
-    said = [
-        sentences.settings(run, ("m", "T", "K"), m=look.m, T=look.T, K=look.K)
-        for look in (after, before)
-    ]
-    title, had = html.escape(measures.WITH.format(settings=said[0])), html.escape(said[1])
-    had = measures.RUN_HAD.format(settings=had)
+    had = own(run)["strategy"]
+    now, before_now = (
+        _with(run, name, look, asked["strategy"] != had)
+        for name, look in ((asked["strategy"], after), (had, before))
+    )
+    title = html.escape(measures.WITH.format(settings=now))
+    had = html.escape(measures.RUN_HAD.format(settings=before_now))
     bars = "".join(_bar(which, look) for which, look in (("run", before), ("whatif", after)))
     return (
         f'<p class="wi-title"><b>{title}</b> <span>{had}</span></p>'
         f'<div class="wi-bars">{bars}</div>'
         f'<dl class="wi-rows">{_rows(run, before, after)}</dl>{_table(run, before, after)}'
-        f'<p class="wi-note">{html.escape(_note(round, node, run, after))}</p>'
+        f'<p class="wi-note">{html.escape(_note(round, node, asked, after))}</p>'
     )
 
 
@@ -87,8 +97,8 @@ def _rows(run: Run, before: "RecomputedNode", after: "RecomputedNode") -> str:
         rows["probe"] = [_token(run, probe) for probe in probes]
         rows["proxy"] = [_number(probe and probe.proxy) for probe in probes]
         rows["ratio"] = [_number(look.probe) for look in (before, after)]
-    if before.overlap is not None:
-        rows["overlap"] = [number(look.overlap) for look in (before, after)]
+    if before.overlap is not None or after.overlap is not None:
+        rows["overlap"] = [_number(look.overlap) for look in (before, after)]
     if any(slot.accept is not None for slot in after.slots):
         rows["residual"] = [_residual(run, look) for look in (before, after)]
     return "".join(
@@ -146,9 +156,16 @@ def _row(run: Run, before: "RecomputedNode", at: int, slot: "RecomputedSlot") ->
     return f"<tr>{head}{''.join(cells)}</tr>"
 
 
-def _note(round: Round, node: int, run: Run, after: "RecomputedNode") -> str:
+def _with(run: Run, strategy: str, look: "RecomputedNode", named: bool) -> str:
+    """Return the settings of a look that its strategy reads; the strategy where it is `named`."""
+    said = {"strategy": strategy, "m": look.m, "T": look.T, "K": look.K}
+    name = f"{labels.STRATEGY_NAMES.get(strategy, strategy)}, " if named else ""
+    return name + sentences.settings(run, ("m", "T", "K"), **said)
+
+
+def _note(round: Round, node: int, asked: JsonObject, after: "RecomputedNode") -> str:
     said = []
-    if strategy_fields(run.params.get("strategy")).deterministic == "all":
+    if strategy_fields(asked["strategy"]).deterministic == "all":
         said.append(measures.TOP_K)
     if all(slot.accept is None for slot in after.slots):
         said.append(measures.ALL_PRUNED)
@@ -158,6 +175,8 @@ def _note(round: Round, node: int, run: Run, after: "RecomputedNode") -> str:
         error = number(math.ceil(after.error * 1000) / 1000)
         tokens = counted(known, measures.COUNTS["token"])
         said.append(measures.ERROR.format(known=tokens, rest=cell(visit.rest), error=error))
-    if not after.sure and after.uniforms:
+    if after.stand_ins:
+        said.append(measures.STAND_IN.format(u=number(after.uniforms[-1])))
+    if not after.sure and len(after.uniforms) > after.stand_ins:
         said.append(measures.UNSURE)
     return " ".join([*said, measures.NEEDS_RUN])

@@ -18,6 +18,8 @@ LINK_WORDS = {
 IGNORED = "{name} = {value} in the link was ignored: {why}."
 WHY_RANGE = "it must be {values}"
 WHY_CHOICE = "it must be one of {names}"
+WHY_PERCENTS = "it must be percents that add up to 100, with commas between"
+WHY_WORDS = "this situation has {count} words"
 WHY_NAME = "there is no such run"
 WHY_SCENARIO = "there is no such situation"
 TOGETHER = "it cannot go together with the others ({error})"

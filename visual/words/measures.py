@@ -98,7 +98,7 @@ PROJECTION_WHY = (
 
 # --- sliders that teach ---
 WHATIF = {
-    "hint": "Move T, m or K: this node answers at once.",
+    "hint": "Move T, m or K, or choose a strategy: this node answers at once.",
     "again": "Run again, same seed",
 }
 WITH = "With {settings}"
@@ -125,6 +125,7 @@ ERROR = (
     "this T are right to ± {error}."
 )
 UNSURE = "Which uniform drew this node's probe is not certain; one is used that draws the same."
+STAND_IN = "The run drew no such probe here: u = {u} stands in for its random number."
 NEEDS_RUN = "The children that pruning kept stay kept; which others would be needs a new draft."
 
 # --- impossible pairs, prevented ---

@@ -81,7 +81,8 @@ def settings(run: Run, names: Sequence[str], **values: object) -> str:
     Args:
         values: what stands instead of the run's own.
     """
-    fields, known = strategy_fields(run.params.get("strategy")), {**run.params, **values}
+    known = {**run.params, **values}
+    fields = strategy_fields(known.get("strategy"))
     said = [
         measures.SETTING_FORMS[n].format(**known) for n in names if n in known and fields.reads(n)
     ]

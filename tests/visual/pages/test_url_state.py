@@ -8,9 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from rheo.exact import scenarios
 from rheo.params import STRATEGIES, DecodeParams
 from rheo.ranges import RANGES
-from visual.pages import deep_link, url_state
+from visual.pages import deep_link, link_values, url_state
 from visual.runtime import run_settings, run_store
 from visual.server import limits
 from visual.words import links
@@ -29,11 +30,11 @@ VALUES = {
     "strategy": st.sampled_from(STRATEGIES),
     "prompt": st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200),
     "trace": st.sampled_from(["live", "recorded", "code-t0"]),
-    "round": st.integers(1, url_state.PLACES),
-    "step": st.integers(1, url_state.PLACES),
+    "round": st.integers(1, link_values.PLACES),
+    "step": st.integers(1, link_values.PLACES),
     "guess": st.booleans(),
     "present": st.just(True),
-    "lock": st.lists(st.sampled_from(url_state.LOCKABLE), min_size=1, unique=True).map(tuple),
+    "lock": st.lists(st.sampled_from(link_values.LOCKABLE), min_size=1, unique=True).map(tuple),
 }
 NUMERIC = (*RANGES, "strategy")
 
@@ -105,6 +106,24 @@ def test_the_other_page_has_settings_of_its_own():
     assert not said and url_state.format(values) == query
     assert values["K"] == 12 and "trace" not in values
     assert "K" not in url_state.parse("page=dilemma&K=65")[0]
+
+
+def test_a_link_holds_pulled_bars_and_the_small_world():
+    words = len(scenarios.load("paper")["tokens"])
+    bars = ",".join(["12.34", "87.66", *["0"] * (words - 2)])
+    query = f"page=dilemma&scenario=paper&p={bars}&world=7&world_T=0.5&left=topk&right=token-ties"
+    values, said = url_state.parse(query)
+    assert not said and url_state.format(values) == query
+    assert values["p"][:2] == [12.34, 87.66] and (values["world"], values["left"]) == (7, "topk")
+
+
+@pytest.mark.parametrize(
+    "bars", ["50,51", "50,50", "1e2", "nan,100", "-1,101", "50.123,49.877", "100," * 70 + "0", "²"]
+)
+def test_bars_that_are_no_distribution_of_the_situation_are_named(bars):
+    values, said = url_state.parse(urlencode({"page": "dilemma", "q": bars, "m": 2}))
+    assert "q" not in values and values["m"] == 2
+    assert len(said) == 1 and said[0].startswith("q = ") and len(said[0]) < 200
 
 
 def test_a_link_without_a_trace_is_about_the_run_to_come_if_it_has_settings():

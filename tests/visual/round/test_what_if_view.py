@@ -10,11 +10,11 @@ from visual.browser import messages
 from visual.pages.slider_constraints import resolve
 from visual.round import what_if_view
 from visual.runtime import run_settings
-from visual.words import measures
+from visual.words import labels, measures
 
 
 def block(run, m, T, K=4, node=0, at=0) -> str:
-    return what_if_view.block(run, run.rounds[at], node, m, T, K)["html"]
+    return what_if_view.block(run, run.rounds[at], node, {"m": m, "T": T, "K": K})["html"]
 
 
 def rows(made: str) -> dict[str, str]:
@@ -51,6 +51,17 @@ def test_what_a_browser_sends_is_not_trusted(m):
     asked = {"what": "whatif", "round": 0, "node": 0, "m": m, "T": 1.0, "K": 4}
     made = messages.answer(run, asked)["html"]
     assert made.startswith("<p>m must be") and "<b>" not in made
+
+
+def test_a_strategy_is_named_on_both_sides_where_it_differs():
+    run, asked = by_hand.run(), {"m": 1, "T": 1.0, "K": 4}
+    made = what_if_view.block(run, run.rounds[0], 0, {**asked, "strategy": "topk"})
+    assert f"With {labels.STRATEGY_NAMES['topk']}, T = 1" in made["html"]
+    assert f"the run: {labels.STRATEGY_NAMES['rheo']}, m = 1" in made["html"]
+    assert measures.TOP_K in made["html"] and made["strategy"] == "topk"
+    assert "With m = 1" in what_if_view.block(run, run.rounds[0], 0, asked)["html"]
+    none = what_if_view.block(run, run.rounds[0], 0, {**asked, "strategy": "<b>"})["html"]
+    assert "&lt;b&gt;" in none and "<b>" not in none
 
 
 def test_tokens_are_escaped():

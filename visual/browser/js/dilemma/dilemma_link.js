@@ -1,6 +1,6 @@
 // The dilemma's part of the address: what a link says is set once, what is set goes into the link.
 
-const DIALS = ['m', 'K', 'T', 'seed'];
+const DIALS = ['m', 'K', 'T', 'seed'], BARS = ['p', 'q'];
 
 export class DilemmaLink {
   constructor(page, address) {               // the address: `AddressLink.handle`
@@ -11,13 +11,14 @@ export class DilemmaLink {
       if (changes.some(({ attributeName }) => attributeName === 'data-drawn')) this.own = this.dialled();
       this.apply();
       if (!this.linked) this.report();
-    }).observe(root, { attributeFilter: ['data-drawn', 'data-answered', 'data-tab'] });
+    }).observe(root, { attributeFilter: ['data-drawn', 'data-answered', 'data-tab', 'data-world'] });
     if (this.linked.scenario && this.linked.scenario !== view.name) page.askPreset(this.linked.scenario);
     else this.apply();
   }
 
-  dialled() {
-    return Object.fromEntries(DIALS.map((name) => [name, this.page.view[name]]));
+  dialled() {                                // the bars too, as a link spells them
+    const { view, bars } = this.page, dials = DIALS.map((name) => [name, view[name]]);
+    return Object.fromEntries([...dials, ...BARS.map((name) => [name, bars.percents(name)])]);
   }
 
   apply() {                                  // once the link's situation is there
@@ -25,9 +26,11 @@ export class DilemmaLink {
     if (!linked || (linked.scenario || view.name) !== view.name) return;
     const { tab, rule = view.rule } = linked, wanted = { ...this.dialled(), ...linked };
     const K = Math.min(wanted.K, view.tokens.length), m = Math.min(wanted.m, K - 1);
-    const changed = rule !== view.rule || DIALS.some((name) => linked[name] !== undefined);
+    const changed = rule !== view.rule || [...DIALS, ...BARS].some((name) => linked[name] !== undefined);
     this.linked = null;
     page.tabs.choose(tab || root.dataset.tab);
+    page.worlds.take(linked);
+    for (const name of BARS) if (linked[name]) page.bars.take(name, linked[name]);
     if (!changed) return;
     Object.assign(view, { m, K, T: wanted.T, seed: wanted.seed, rule });
     page.dials();
@@ -39,7 +42,7 @@ export class DilemmaLink {
     if (view.name !== presets[0][0]) state.scenario = view.name;
     if (root.dataset.tab !== 'draw') state.tab = root.dataset.tab;
     if (view.rule !== 'rheo') state.rule = view.rule;
-    for (const name of DIALS) if (now[name] !== this.own[name]) state[name] = now[name];
-    this.address.dilemma(state);
+    for (const name of [...DIALS, ...BARS]) if (now[name] !== this.own[name]) state[name] = now[name];
+    this.address.dilemma({ ...state, ...this.page.worlds.changed() });
   }
 }

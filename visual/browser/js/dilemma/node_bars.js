@@ -2,6 +2,8 @@
 
 import { dial } from './dial.js';
 
+const WHOLE = 10_000;                        // a pulled bar stands at hundredths of a percent: a link can hold it
+
 export class NodeBars {
   constructor(page) {
     Object.assign(this, { page, view: page.view, part: page.part });
@@ -64,13 +66,30 @@ export class NodeBars {
     const { view, page, part } = this, values = view[which];
     const x = Math.min(Math.max(Number.isFinite(wanted) ? wanted : 0, 0), 1);
     const rest = values.reduce((sum, y, i) => sum + (i === at ? 0 : y), 0);
-    view[which] = values.map((y, i) => {
+    view[which] = this.rounded(values.map((y, i) => {
       if (i === at) return x;
       return rest > 0 ? (y / rest) * (1 - x) : (1 - x) / (values.length - 1);
-    });
+    }));
     for (const button of part('presets').children) button.setAttribute('aria-pressed', 'false');
     this.fillNumbers(held);
     page.send();
+  }
+
+  rounded(shares) {                          // to parts of WHOLE; the largest remainders round up
+    const parts = shares.map((share) => Math.floor(share * WHOLE + 1e-9));
+    const left = WHOLE - parts.reduce((sum, part) => sum + part, 0);
+    const order = shares.map((share, i) => [parts[i] - share * WHOLE, i]).sort(([a, i], [b, j]) => a - b || i - j);
+    for (const [, i] of order.slice(0, left)) parts[i] += 1;
+    return parts.map((part) => part / WHOLE);
+  }
+
+  percents(which) {                          // as a link spells them
+    return this.view[which].map((share) => Number((share * 100).toFixed(2))).join(',');
+  }
+
+  take(which, percents) {                    // off a link
+    this.view[which] = percents.map((percent) => Math.round(percent * 100) / WHOLE);
+    this.fillNumbers();
   }
 
   fillNumbers(held) {                        // twice the scale where all is small, but not in a hand

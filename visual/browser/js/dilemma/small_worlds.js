@@ -2,14 +2,16 @@
 
 import { dial } from './dial.js';
 
+const PLAYED = { left: 'rheo', right: 'naive' };      // strategies, if nobody chooses others
 const BOXES = { survey: 'verdicts', play: 'bands' };  // a task's result
 
 export class SmallWorlds {
   constructor(page) {
     Object.assign(this, { page, view: page.view, part: page.part });
     const { part, view } = this;
-    for (const [role, chosen] of [['left', 'rheo'], ['right', 'naive']]) {
+    for (const [role, chosen] of Object.entries(PLAYED)) {
       dial.offer(part(role), page.rules.world, chosen);
+      part(role).addEventListener('change', () => this.tell());
     }
     for (const name of ['m', 'T', 'R']) {
       const role = `world-${name}`;
@@ -50,8 +52,29 @@ export class SmallWorlds {
     if (what === 'play') part('stop').disabled = true;
   }
 
+  tell() {                                   // the address, which watches this
+    this.page.root.dataset.world = JSON.stringify(this.changed());
+  }
+
+  changed() {                                // what a link holds of the world and of who plays in it
+    const { view: { world }, page, part } = this, state = {};
+    if (world.seed !== null) state.world = world.seed;
+    for (const name of ['m', 'T', 'R']) if (world[name] !== page.world[name]) state[`world_${name}`] = world[name];
+    for (const [role, usual] of Object.entries(PLAYED)) if (part(role).value !== usual) state[role] = part(role).value;
+    return state;
+  }
+
+  take({ world, world_m: m, world_T: T, world_R: R, left, right }) {   // off a link
+    const known = Object.entries({ seed: world, m, T, R }).filter(([, value]) => value !== undefined);
+    if (left) this.part('left').value = left;
+    if (right) this.part('right').value = right;
+    if (known.length) this.change(Object.fromEntries(known));
+    else this.tell();
+  }
+
   change(changes) {
     Object.assign(this.view.world, changes);
+    this.tell();
     this.page.dials();
     this.part('bands').replaceChildren();    // they were another world's
     this.part('play-state').textContent = '';

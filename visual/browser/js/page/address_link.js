@@ -24,6 +24,7 @@ export class AddressLink {
       held: this.held,
       settings: (values) => {                // of the controls, in the order of `usual`
         Object.keys(this.usual).forEach((name, i) => { this.held.settings[name] = values[i]; });
+        document.dispatchEvent(new CustomEvent('rheo:settings'));
         this.touch();
         return [];
       },

@@ -1,6 +1,6 @@
-// Sliders that teach: the chosen node under the rail's m, T and K, as Python sees it at once.
+// Sliders that teach: the chosen node under the rail's m, T, K and strategy, as Python sees it at once.
 
-const NAMES = ['m', 'T', 'K'];
+const DIALS = ['m', 'T', 'K'], NAMES = [...DIALS, 'strategy'];
 const REST = 80;                             // ms that a node must stay chosen before it is asked for
 const PATIENCE = 4000;                       // ms until a question without an answer is asked again
 
@@ -21,6 +21,7 @@ export class WhatIfPanel {
     };
     document.addEventListener('input', moved);
     document.addEventListener('change', moved);
+    document.addEventListener('rheo:settings', () => this.later());
     for (const what of ['run', 'round', 'frame', 'node']) root.addEventListener(`rheo:${what}`, () => this.later());
     watch('reply', () => this.hear());
   }
@@ -28,10 +29,11 @@ export class WhatIfPanel {
   rail() {                                   // null where the page has no rail
     const { params } = this.viewer.view;
     // the number: a range stands at its steps alone
-    const fields = NAMES.map((name) => document.querySelector(`#${name} input[type=number]`));
+    const fields = DIALS.map((name) => document.querySelector(`#${name} input[type=number]`));
     if (!fields[0] || !params) return null;
     const value = (name, field) => (field ? Number(field.value) : params[name]);  // still folded
-    return Object.fromEntries(NAMES.map((name, i) => [name, value(name, fields[i])]));
+    const { strategy } = window.rheoscope.held.settings;
+    return { ...Object.fromEntries(DIALS.map((name, i) => [name, value(name, fields[i])])), strategy };
   }
 
   update() {
