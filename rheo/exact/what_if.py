@@ -22,7 +22,7 @@ from rheo.params import DecodeParams
 from rheo.trace.schema import Round, Run, Visit
 
 LARGEST_VOCABULARY = 1 << 18  # tokens of the largest vocabularies there are
-STAND_IN = 0.5  # for the uniform of a probe that the run did not draw
+UNDRAWN = 0.5  # for the uniform of a probe that the run did not draw
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class RecomputedNode:
         z: the tail's mass.
         uniforms: what the probes are drawn with, one a probe slot.
         sure: whether those are known to be the run's own for this node.
-        stand_ins: how many of them the run did not draw: `STAND_IN`, at the end.
+        stand_ins: how many of them the run did not draw: `UNDRAWN`, at the end.
         probe: with what probability the first kept probe is accepted when tested; None without.
         accept: with what probability the walk goes on to a child.
         overlap: sum of min(r, q-tilde), r being what the first probe is tested against: its mean
@@ -95,12 +95,11 @@ def recompute(
     own = DecodeParams.from_dict(run.params)
     asked = replace(own, m=m, T=T, K=K, strategy=own.strategy if strategy is None else strategy)
     visit = _stored(round, node, own, asked)
-    q = torch.tensor(visit.q, dtype=torch.float64)  # (S,)
+    q, kept = torch.tensor(visit.q, dtype=torch.float64), _kept(round, node)  # (S,)
     uniforms, sure = _uniforms(round, visit, own, q)
     stand_ins = max(0, asked.J - own.J)
-    uniforms = torch.cat([uniforms, uniforms.new_full((stand_ins,), STAND_IN)])  # (J,)
+    uniforms = torch.cat([uniforms, uniforms.new_full((stand_ins,), UNDRAWN)])  # (J,)
     grown = _expand(q, uniforms, asked)
-    kept = {child.slot for child in round.children(node)}
     p = target_at(visit, own.T, asked.T, vocabulary)  # (n, S + 1), the middle one last
     verified = _verify(asked, grown, kept, p)
     at_node, taken, residual = verified.at_node, verified.taken, verified.residual
@@ -151,6 +150,11 @@ def _stored(round: Round, node: int, own: DecodeParams, asked: DecodeParams) -> 
     if asked.T != own.T and (own.top_k or own.top_p < 1):
         raise RheoError("This run cut the target with top-k or top-p, so only m can move.")
     return visit
+
+
+def _kept(round: Round, node: int) -> set[int]:
+    """Return the slots whose child survived pruning."""
+    return {child.slot for child in round.children(node)}
 
 
 def _expand(q: Tensor, uniforms: Tensor, params: DecodeParams) -> Expansion:

@@ -11,7 +11,7 @@ from rheo.algorithm.strategies import TABLE
 from rheo.algorithm.verify import Children, child_probability
 from rheo.errors import RheoError
 from rheo.exact.tempered_target import rest_bounds
-from rheo.exact.what_if import STAND_IN, recompute
+from rheo.exact.what_if import UNDRAWN, recompute
 from rheo.trace.io import load, save
 from rheo.trace.schema import Round, Run, Visit
 from tests.decoding.tiny_runs import DRAFTING, decoding, new_tokens, run_of
@@ -178,7 +178,7 @@ def test_top_k_accepts_what_p_gives_its_kept_slots_and_a_probe_needs_a_draw():
         4,
         strategy="rheo-multi",
     )
-    assert (several.stand_ins, several.uniforms[-1]) == (1, STAND_IN)
+    assert (several.stand_ins, several.uniforms[-1]) == (1, UNDRAWN)
     assert [s.kind for s in several.slots[:3]] == ["deterministic", "probe", "probe"]
 
 

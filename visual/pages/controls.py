@@ -17,7 +17,7 @@ from visual.server import limits
 from visual.server.settings import current
 from visual.words import labels, measures
 
-HELD = ("prompt", "pair", *run_settings.FIELDS)  # what a run is made with
+RUN_INPUTS = ("prompt", "pair", *run_settings.FIELDS)  # what a run is made with
 _LONGEST = 4096  # values of a slider; further ones are typed
 
 
@@ -120,10 +120,10 @@ def filled(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def made_with(run: Run, locked: Collection[str]) -> list[Any]:
-    """Return an update for each of `HELD`: what the run was made with, but for what is locked."""
+    """Return an update for each of `RUN_INPUTS`: what the run was made with, but for what is locked."""
     made = {n: v for n, v in run_settings.made_with(run).items() if n not in locked}
     updates = filled(made)
-    return [gr.update(**updates[name]) if name in updates else gr.skip() for name in HELD]
+    return [gr.update(**updates[name]) if name in updates else gr.skip() for name in RUN_INPUTS]
 
 
 def check(*values: Any) -> str:

@@ -48,7 +48,7 @@ def build(status: gr.HTML) -> None:
 
     quick: JsonObject = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
     prompt = composer.prompt
-    holds = {"prompt": prompt, "pair": pair, **fields}  # `controls.HELD` by name
+    holds = {"prompt": prompt, "pair": pair, **fields}  # `controls.RUN_INPUTS` by name
     inputs = [visitor, *holds.values()]
     # any run of this visitor is asked to end before the next one takes its place in the queue
     begun = gr.on(
@@ -95,7 +95,7 @@ def _opening(run: Run | None) -> str:
 
 def _ask(event: gr.EventData, visitor: PlaygroundVisitor) -> Any:
     """Return a view that the browser asks for; what it sends is checked, anybody can send it."""
-    names = ("run", "round", "node", "what", "other", *what_if_view.SETTINGS)
+    names = ("run", "round", "node", "what", "other", *what_if_view.ASKED)
     asked = {key: getattr(event, key, None) for key in names}
     run = run_store.find(visitor.runs, asked["run"])
     try:

@@ -61,7 +61,7 @@ def connect(
     """Send a run chosen or dropped to the viewer and its settings into the controls.
 
     Args:
-        held: `controls.HELD` by name.
+        held: `controls.RUN_INPUTS` by name.
     """
     shown = [viewer, *held.values()]
     hidden: JsonObject = {
@@ -108,7 +108,7 @@ def opened(event: gr.EventData, visitor: PlaygroundVisitor) -> list[Any]:
 def _refused(visitor: PlaygroundVisitor, sentence: str) -> list[Any]:
     """Return one sentence; the run shown stays, and so do the controls."""
     said = {"n": [visitor.epoch, time.time()], "type": "say", "sentence": sentence}
-    return [messages.dumps({**said, "state": "wrong"}), *(gr.skip() for _ in controls.HELD)]
+    return [messages.dumps({**said, "state": "wrong"}), *(gr.skip() for _ in controls.RUN_INPUTS)]
 
 
 def _shipped(key: object) -> tuple[Run, messages.Message]:

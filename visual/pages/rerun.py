@@ -23,7 +23,7 @@ def build(viewer: gr.HTML, visitor: gr.State, held: dict[str, gr.Component]) -> 
     "turned" {run}, which says that another run is shown.
 
     Args:
-        held: `controls.HELD` by name.
+        held: `controls.RUN_INPUTS` by name.
     """
     quick: JsonObject = {
         "show_progress": "hidden",
@@ -50,7 +50,7 @@ def begin(event: gr.EventData, visitor: PlaygroundVisitor) -> list[Any]:
     """
     visitor.repeated = getattr(event, "run", None)
     run = run_store.find(visitor.runs, visitor.repeated)
-    kept = dict(zip(controls.HELD, controls.made_with(run, ()) if run else (), strict=False))
+    kept = dict(zip(controls.RUN_INPUTS, controls.made_with(run, ()) if run else (), strict=False))
     return [session.begin(visitor), *(kept.get(name, gr.skip()) for name in _KEPT)]
 
 
@@ -58,7 +58,7 @@ def turned(event: gr.EventData, visitor: PlaygroundVisitor) -> list[Any]:
     """Return what the run that is now shown was made with, for the controls."""
     run = run_store.find(visitor.runs, getattr(event, "run", None))
     if run is None:
-        return [gr.skip() for _ in controls.HELD]
+        return [gr.skip() for _ in controls.RUN_INPUTS]
     return controls.made_with(run, visitor.locked)
 
 

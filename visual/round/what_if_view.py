@@ -26,7 +26,7 @@ _LINES = "{before}{after}"  # each in a line of its own
 LEAST_ERROR = 0.0005  # errors below this do not show in the figures
 
 
-SETTINGS = ("m", "T", "K", "strategy")
+ASKED = ("m", "T", "K", "strategy")
 
 
 def block(
@@ -35,9 +35,9 @@ def block(
     """Return {"html"} and what was asked: the node before -> after, or one sentence why not.
 
     Args:
-        asked: `SETTINGS`, from a browser; `rheo.exact.what_if` refuses what cannot be.
+        asked: `ASKED`, from a browser; `rheo.exact.what_if` refuses what cannot be.
     """
-    asked = {name: asked.get(name) for name in SETTINGS}
+    asked = {name: asked.get(name) for name in ASKED}
     if asked["strategy"] is None:
         asked["strategy"] = own(run)["strategy"]
     try:
@@ -48,8 +48,8 @@ def block(
 
 
 def own(run: Run) -> JsonObject:
-    """Return what the run itself had of `SETTINGS`."""
-    usual = zip(SETTINGS, (1, 1.0, 10, "rheo"), strict=True)
+    """Return what the run itself had of `ASKED`."""
+    usual = zip(ASKED, (1, 1.0, 10, "rheo"), strict=True)
     return {key: run.params.get(key, default) for key, default in usual}
 
 

@@ -10,7 +10,7 @@ from rheo.cli.arguments import parser
 from rheo.errors import RheoError
 from rheo.params import DecodeParams
 from rheo.ranges import FULL, RANGES, Range
-from visual.pages import controls, url_state
+from visual.pages import controls, link_values, url_state
 from visual.runtime import run_settings
 from visual.server import limits, settings
 
@@ -112,7 +112,7 @@ def test_pair_rules_are_one_rule():
 
 def test_the_page_has_a_control_and_a_link_a_place_for_every_row(shown):
     assert set(RANGES) == set(shown) - {"strategy"} == set(OPTIONS)
-    assert set(RANGES) == set(url_state.LinkedSettings.model_fields) - {
+    assert set(RANGES) == set(link_values.LinkedSettings.model_fields) - {
         "pair",
         "prompt",
         "strategy",

@@ -16,7 +16,7 @@ from rheo.trace.schema import Run
 from tests.visual import sample
 from visual.browser import html_export
 from visual.pages import recorded_runs, slider_constraints, url_state
-from visual.pages.controls import HELD
+from visual.pages.controls import RUN_INPUTS
 from visual.round import round_table
 from visual.runtime import run_settings, run_store
 from visual.runtime.session import RUNS, PlaygroundVisitor
@@ -53,7 +53,7 @@ def test_an_own_trace_is_kept_and_its_settings_go_to_the_controls(run):
         assert visitor.runs[message["key"]] == run
     assert (visitor.epoch, visitor.wanted, visitor.doing) == (5, 5, "nothing")
     assert message["n"][0] == 5  # newer than anything the run before may still say
-    updates = dict(zip(HELD, controls, strict=True))
+    updates = dict(zip(RUN_INPUTS, controls, strict=True))
     assert updates["m"]["maximum"] == 2  # K - 1
     got = {name: update.get("value") for name, update in updates.items()}
     assert got["prompt"] == run.prompt and got["strategy"] == "rheo"
@@ -72,13 +72,13 @@ def test_settings_that_have_no_place_on_the_controls_are_left_alone(run):
     message, controls = answer(PlaygroundVisitor(), data=sent(odd))
     for name in ("pair = sample", "max_new_tokens = 60000", f"seed = {2**60}"):
         assert name in message["sentence"]  # what Run would do otherwise is said
-    updates = dict(zip(HELD, controls, strict=True))
+    updates = dict(zip(RUN_INPUTS, controls, strict=True))
     assert updates["seed"] == updates["max_new_tokens"] == SKIPPED != updates["S"]
 
 
 def test_what_the_link_locks_stays_where_it_is(run):
     visitor = PlaygroundVisitor(locked=("m", "prompt"))
-    updates = dict(zip(HELD, answer(visitor, data=sent(run))[1], strict=True))
+    updates = dict(zip(RUN_INPUTS, answer(visitor, data=sent(run))[1], strict=True))
     assert updates["prompt"] == SKIPPED and "value" not in updates["m"]
     assert updates["seed"]["value"] == 7
     kept = slider_constraints._resolver("K")(visitor, *values(K=1, m=3))
@@ -127,7 +127,7 @@ def test_what_cannot_be_opened_is_one_sentence_and_nothing_changes(run, data, sa
     message, controls = answer(visitor, data=data(run))
     assert (message["type"], message["state"]) == ("say", "wrong")
     assert said in message["sentence"] and len(message["sentence"]) < 200
-    assert controls == [SKIPPED] * len(HELD)
+    assert controls == [SKIPPED] * len(RUN_INPUTS)
     assert visitor == PlaygroundVisitor(epoch=3, wanted=2, doing="decoding")
 
 
