@@ -238,15 +238,16 @@ def test_the_tree_can_be_read_from_afar(visit, address, recorded):
     page.wait_for_function(f"({MARKS})().every((mark) => mark.letters < 14)")  # the control
 
 
-def test_locked_controls_are_away_and_named(visit, address):
+def test_locked_controls_are_greyed_and_named(visit, address):
     page = opened(visit(address, "?m=2&lock=m,R,prompt,banana"))
     page.wait_for_selector("#notice p:not(.wrong)")
-    for name in ("m", "R", "prompt"):
-        assert not page.locator(f"#{name}").is_visible(), name
-    assert page.locator("#T").is_visible()
+    for field in ("#m input[type=range]", "#R input[type=range]", "#prompt textarea"):
+        page.wait_for_selector(f"{field}:disabled")
+        assert page.is_visible(field), field
+    assert page.is_enabled("#T input[type=range]")
     shown = page.inner_text("#notice")
     assert links.LOCKED.format(names="m, R, Prompt") in shown and "banana" in shown
-    page.click("#run")  # what is hidden still counts
+    page.click("#run")  # what is locked still counts
     page.wait_for_selector(f"{ROOT}[data-state=done]")
     page.wait_for_function(
         "location.search.includes('m=2') && location.search.includes('lock=m,R,prompt')"
