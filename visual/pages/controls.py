@@ -120,7 +120,7 @@ def filled(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def made_with(run: Run, locked: Collection[str]) -> list[Any]:
-    """Return an update for each of `RUN_INPUTS`: what the run was made with, but for what is locked."""
+    """Return what the run was made with as an update for each of `RUN_INPUTS`, locked ones left."""
     made = {n: v for n, v in run_settings.made_with(run).items() if n not in locked}
     updates = filled(made)
     return [gr.update(**updates[name]) if name in updates else gr.skip() for name in RUN_INPUTS]
