@@ -9,13 +9,14 @@ from typing import Any
 import gradio as gr
 
 from rheo.errors import RheoError
+from rheo.json_object import JsonObject
 from rheo.models.hub.catalogue import PAIRS
 from rheo.ranges import FULL, RANGES
 from rheo.trace.schema import Run
-from visual.runtime import run_settings
+from visual.runtime import pair_needs, run_settings
 from visual.server import limits
 from visual.server.settings import current
-from visual.words import labels, measures
+from visual.words import labels, measures, refusals
 
 RUN_INPUTS = ("prompt", "pair", *run_settings.FIELDS)  # what a run is made with
 _LONGEST = 4096  # values of a slider; further ones are typed
@@ -78,10 +79,26 @@ def settings(held: Mapping[str, Any]) -> tuple[gr.Dropdown, dict[str, Any], gr.H
             [(PAIRS[name].label, name) for name in current().pairs],
             value=held["pair"],
             label=labels.PAIR,
+            filterable=False,  # what is typed there would be ignored
             elem_id="pair",
         )
+        gr.HTML(pair_needs.listing(), elem_id="pairs", apply_default_css=False)
+        _hub_pair()
         fields |= {name: setting(name, held) for name in (*run_settings.BACK, "seed")}
     return pair, {name: fields[name] for name in run_settings.FIELDS}, notice
+
+
+def _hub_pair() -> None:
+    """Build the fields of a pair of Hub ids, and the place that says what it would need."""
+    with gr.Accordion(refusals.HUB_PAIR, open=False, elem_id="hub-pair"):
+        halves = [
+            gr.Textbox(label=refusals.HUB_TARGET, max_lines=1, elem_id="hub-target"),
+            gr.Textbox(label=refusals.HUB_DRAFT, max_lines=1, elem_id="hub-draft"),
+        ]
+        said = gr.HTML("", elem_id="hub-needs", apply_default_css=False)
+    done = [event for half in halves for event in (half.submit, half.blur)]
+    hidden: JsonObject = {"show_progress": "hidden", "api_visibility": "private"}
+    gr.on(done, pair_needs.typed, halves, said, concurrency_limit=2, **hidden)
 
 
 def setting(name: str, held: Mapping[str, Any]) -> gr.Slider | gr.Dropdown | gr.Number:

@@ -36,3 +36,19 @@ WRONG_HOST = (
 )
 OTHER_SITE = "This request comes from the page of another site and was refused."
 FAILED = "This request could not be answered."
+
+# --- what a pair needs ---
+PAIRS_HEAD = "What each pair needs"
+PAIR_SIZE = "Download: {size}"
+PAIR_MEMORY = "Memory: {half} GB on a GPU (bfloat16), {full} GB on a CPU (float32), and the cache"
+PAIR_LICENCE = "Licence: {licence}"
+PAIR_GATED = "Gated: accept the licence on its model page and set HF_TOKEN"
+PAIR_OPEN = "Not gated"
+PAIR_TRIED = "Tried by the authors"
+PAIR_NEVER_TRIED = "Never tried by the authors"
+HUB_PAIR = "A pair of your own"
+HUB_TARGET = "Target: Hub id, owner/name"
+HUB_DRAFT = "Draft: Hub id, owner/name"
+NO_HUB_ID = "{name!r} is not a Hub id of the form owner/name."
+HUB_HOW = "The page runs the pairs of its list. On a machine of yours this one runs by"
+HUB_COMMAND = "python -m rheo generate --target {target} --draft {draft}"

@@ -61,6 +61,7 @@ class Pair:
         kind: "eagle3" (a feature head), "lm" (a small causal LM with the target's tokenizer) or,
             for `custom` pairs only, "auto": known once the draft's files are there.
         size: of both parts, in words.
+        gigabytes: of both parts' numbers in memory, at two bytes each; None where nobody knows.
         tested: whether the authors ran it.
         rope_theta: replaces the one in the head's own config, if set.
     """
@@ -76,6 +77,7 @@ class Pair:
     gated: bool = False
     tested: bool = False
     rope_theta: float | None = None
+    gigabytes: float | None = None
 
 
 SMOLLM2_135M = Package(
@@ -101,6 +103,7 @@ def _untested(
     licence: str,
     size: str,
     label: str,
+    gigabytes: float,
     note: str = "",
     gated: bool = False,
     rope_theta: float | None = None,
@@ -117,6 +120,7 @@ def _untested(
         note=f"{_UNTESTED} {note}".strip(),
         gated=gated,
         rope_theta=rope_theta,
+        gigabytes=gigabytes,
     )
 
 
@@ -131,6 +135,7 @@ _PAIRS = (
         label="SmolLM2 135M Instruct + its EAGLE-3 head (Q4_1 weights, dequantised)",
         note="Runs on any laptop. The target is a 4-bit file of a package, computed in float32.",
         tested=True,
+        gigabytes=0.29,
     ),
     _untested(
         "smollm2-360m+135m",
@@ -139,6 +144,7 @@ _PAIRS = (
         "lm",
         licence="Apache-2.0 (target and draft)",
         size="about 0.7 GB + 0.54 GB",
+        gigabytes=0.97,
         label="SmolLM2 360M Instruct, drafted by SmolLM2 135M (Q4_1 weights, dequantised)",
         note="The draft is the embedded model: the same tokenizer.",
     ),
@@ -149,6 +155,7 @@ _PAIRS = (
         "lm",
         licence="Apache-2.0 (target and draft)",
         size="about 16.4 GB + 1.5 GB",
+        gigabytes=17.9,
         label="Qwen3 8B, drafted by Qwen3 0.6B",
     ),
     _untested(
@@ -158,6 +165,7 @@ _PAIRS = (
         "eagle3",
         licence=f"{_CARD} (target: Llama weights; head: not stated)",
         size="about 26 GB + 1.3 GB",
+        gigabytes=27.3,
         label="Vicuna 13B v1.3 + EAGLE-3 head",
         note="The head's config claims 40 layers, its file holds one.",
     ),
@@ -168,6 +176,7 @@ _PAIRS = (
         "eagle3",
         licence=f"target: Llama 3.1 Community Licence; head: {_CARD}",
         size="about 16.1 GB + 0.9 GB",
+        gigabytes=17.0,
         label="Llama 3.1 8B Instruct + EAGLE-3 head",
         note="Gated: accept the licence on the target's model page, then set HF_TOKEN.",
         gated=True,
@@ -179,6 +188,7 @@ _PAIRS = (
         "eagle3",
         licence=f"{_CARD} (a Llama 3.1 derivative; head: not stated)",
         size="about 16.1 GB + 0.9 GB",
+        gigabytes=17.0,
         label="DeepSeek R1 Distill Llama 8B + EAGLE-3 head",
     ),
     _untested(
@@ -188,6 +198,7 @@ _PAIRS = (
         "eagle3",
         licence=f"target: Apache-2.0; head: {_CARD}",
         size="about 1.5 GB + 0.6 GB",
+        gigabytes=2.1,
         label="Qwen3 0.6B + EAGLE-3 head",
         note="A SpecForge head: features of layers 1, 13 and 24, as its config says.",
     ),
@@ -198,6 +209,7 @@ _PAIRS = (
         "eagle3",
         licence=f"target: Apache-2.0; head: {_CARD} (AngelSlim has its own licence)",
         size="about 4.1 GB + 0.3 GB",
+        gigabytes=4.4,
         label="Qwen3 1.7B + EAGLE-3 head",
         note=_THETA,
         rope_theta=10_000.0,
@@ -209,6 +221,7 @@ _PAIRS = (
         "eagle3",
         licence=f"target: Apache-2.0; head: {_CARD} (AngelSlim has its own licence)",
         size="about 8.1 GB + 0.4 GB",
+        gigabytes=8.5,
         label="Qwen3 4B + EAGLE-3 head",
         note=_THETA,
         rope_theta=10_000.0,
@@ -220,6 +233,7 @@ _PAIRS = (
         "eagle3",
         licence=f"target: Apache-2.0; head: {_CARD} (AngelSlim has its own licence)",
         size="about 16.4 GB + 0.8 GB",
+        gigabytes=17.2,
         label="Qwen3 8B + EAGLE-3 head",
         note="rope_theta 10000 is taken over from the 1.7B and 4B heads, where others measured it.",
         rope_theta=10_000.0,

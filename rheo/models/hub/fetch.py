@@ -169,13 +169,13 @@ def _from_hub(repo: str, progress: Progress, pattern: str | None) -> Path:
         if pattern is None and not any(folder.glob(WEIGHT_FILES[0])):
             folder = get(WEIGHT_FILES[1])
     except Exception as error:  # the Hub's client lets errors of four libraries through
-        why = _why_hub_failed(repo, error)
+        why = why_hub_failed(repo, error)
         raise RheoError(f"{why}; the embedded pair and recorded rounds still work.") from error
     return _folder(Folder(str(folder)))
 
 
-def _why_hub_failed(repo: str, error: Exception) -> str:
-    """Say what an error of the Hub's client means for a person, without a full stop."""
+def why_hub_failed(repo: str, error: Exception) -> str:
+    """Return what an error of the Hub's client means for a person, without a full stop."""
     match error:
         case hub_errors.GatedRepoError():
             return f"{repo} is gated: accept its licence on its model page and set HF_TOKEN"
