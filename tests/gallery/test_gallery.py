@@ -12,7 +12,8 @@ from rheo.errors import RheoError
 from rheo.exact import what_if
 from rheo.gallery import criteria, listing, record
 from rheo.params import STRATEGIES, STRATEGY_FIELDS
-from rheo.trace.io import load
+from rheo.trace.candidates import candidates, ranked, unknown
+from rheo.trace.io import dumps, load
 from rheo.trace.schema import Round, Run
 from tests.trace.recomputed import verdicts_by_hand
 
@@ -20,6 +21,7 @@ TRACES = Path(__file__).parents[2] / "assets" / "traces"
 GROUPS = json.loads(record.SPEC.read_text(encoding="utf-8"))
 NAMES = [about["name"] for group in GROUPS for about in group["runs"]]
 LARGEST = 300_000  # bytes of a trace
+LARGEST_ROUND = 60_000  # packed
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +106,21 @@ def test_every_verdict_is_recomputed(name, runs):
             for i in range(1, len(round.nodes))
             if not below[i]
         ) == pytest.approx(round.expected_accepted, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_candidate_is_shipped(name, runs):
+    run = runs[name]
+    assert unknown(run) == () and run.end_tokens
+    K, R, depth = (run.params[key] for key in ("K", "R", "depth"))
+    for round in run.rounds:
+        if len(round.nodes) == 1:
+            assert round.candidates is None and run.params["strategy"] == "autoregressive"
+            continue
+        order = ranked(candidates(round))
+        assert len(order) == K + (depth - 1) * K * K
+        assert {c.node for c in order[:R]} == set(range(1, R + 1))
+        assert len(dumps(replace(run, rounds=(round,), tokens={}), True)) < LARGEST_ROUND
 
 
 def path(round: Round, i: int) -> list:
