@@ -83,8 +83,13 @@ def loads(blob: bytes, most: int = MAX_BYTES) -> Run:
     text = _unpacked(blob, most)
     try:
         head = json.loads(text, parse_constant=_no_constant, object_hook=_large_objects())
-    except (ValueError, RecursionError) as error:
-        raise RheoError(f"This file is not a trace: {error}.") from None
+    except json.JSONDecodeError as error:
+        raise RheoError(f"This file is not a trace: {_json_fault(error)}.") from None
+    except RecursionError:
+        raise RheoError("This file is not a trace: it nests its values too deeply.") from None
+    except ValueError as error:  # our own, of the two hooks, or a number of too many digits
+        said = str(error) if isinstance(error, _Refused) else "it holds a number that is too long"
+        raise RheoError(f"This file is not a trace: {said}.") from None
     if not isinstance(head, dict) or head.get("schema") != SCHEMA:
         raise RheoError("This file is not a RheoScope trace: its schema is missing.")
     version = head.get("version")
@@ -108,16 +113,33 @@ def _unpacked(blob: bytes, most: int) -> str:
             unpacker = zlib.decompressobj(31)
             blob = unpacker.decompress(blob, most + 1)
             if not unpacker.eof and len(blob) <= most:
-                raise ValueError("it ends in the middle")
+                raise RheoError("This file is not a trace: it is packed and ends in the middle.")
         if len(blob) > most:
             raise RheoError(f"This trace is larger than {most >> 20} MB and was not opened.")
         return blob.decode(json.detect_encoding(blob))
-    except (ValueError, zlib.error) as error:
-        raise RheoError(f"This file is not a trace: {error}.") from None
+    except zlib.error:
+        raise RheoError("This file is not a trace: it is packed and cannot be unpacked.") from None
+    except UnicodeDecodeError:
+        raise RheoError("This file is not a trace: it is no text.") from None
+
+
+class _Refused(ValueError):
+    """What our own hooks refuse while JSON is read, in words for a reader."""
+
+
+def _json_fault(error: json.JSONDecodeError) -> str:
+    """Return where JSON ends being JSON, in words.
+
+    >>> _json_fault(json.JSONDecodeError("Expecting value", "[1,\\n x]", 5))
+    'it is no JSON (line 2, column 2)'
+    """
+    if not error.doc.strip():
+        return "it is empty"
+    return f"it is no JSON (line {error.lineno}, column {error.colno})"
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a number")
+    raise _Refused(f"{name} is not a number")
 
 
 def _large_objects() -> Callable[[JsonObject], JsonObject]:
@@ -129,7 +151,7 @@ def _large_objects() -> Callable[[JsonObject], JsonObject]:
         nonlocal count
         count += len(fields) if len(fields) > _LARGE else 0
         if count > _MOST_FIELDS:
-            raise ValueError(f"it has more than {_MOST_FIELDS:,} names")
+            raise _Refused(f"it has more than {_MOST_FIELDS:,} names")
         return fields
 
     return hook

@@ -208,11 +208,13 @@ def test_the_run_is_saved_as_trace_table_and_pictures(visit, address, runs, tmp_
     for got, wanted in zip(back, rows, strict=True):
         assert got[labels.COLUMNS["token"]] == wanted["token"]
         assert got[labels.COLUMNS["verdict"]] == (wanted["verdict"] or "")
-    size = page.evaluate("(({ width, height }) => [width, height])"
-                         "(document.querySelector('[data-role=tree]')._fullLayout)")  # fmt: skip
     picture = ET.fromstring(saved(page, "svg", tmp_path).read_text(encoding="utf-8"))
     drawn = "".join(picture.itertext())
     assert picture.tag.endswith("}svg") and sentences.name(run, round.root, nodes.GLYPHS) in drawn
+    title = recordings.SAVING["picture"].format(at=2, count=len(run.rounds))
+    for told in (title, run.prompt, "T = 0.7", labels.ORIGINS["probe"], labels.ORIGINS["bonus"]):
+        assert told in drawn, told  # the picture says by itself what it shows
+    size = [float(picture.get(side)) for side in ("width", "height")]
     png = saved(page, "png", tmp_path).read_bytes()
     assert png[:8] == b"\x89PNG\r\n\x1a\n"
     found = [int.from_bytes(png[at : at + 4], "big") for at in (16, 20)]

@@ -188,6 +188,16 @@ def test_play_steps_and_stops_at_a_question_and_at_the_end(visit, address, recor
     page.clock.run_for(600 * ask + 5000)
     assert frame_of(page) == ask and state(page, "asking") is not None
     assert state(page, "playing") is None
+    page.keyboard.press("a")  # play goes on behind the answer
+    page.clock.run_for(1300)
+    assert frame_of(page) == ask and state(page, "playing") is not None
+    page.clock.run_for(200)
+    assert frame_of(page) == ask + 1
+    page.keyboard.press("Home")  # a reader's own step ends it
+    press(page, "ArrowRight", ask)
+    page.keyboard.press("a")
+    page.clock.run_for(5000)
+    assert frame_of(page) == ask
     page.uncheck("[data-role=guessing]")
     page.click("[data-role=play]")
     page.clock.run_for(1300)

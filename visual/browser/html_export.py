@@ -12,7 +12,6 @@ import html
 from collections.abc import Iterator
 from string import Template
 
-from rheo.ranges import FULL
 from rheo.trace.schema import Run
 from rheo.version import __version__
 from visual.browser import component, messages, source_files
@@ -20,7 +19,7 @@ from visual.browser.bundle import bundle
 from visual.round import bars
 from visual.server import routes
 from visual.tree import graph
-from visual.words import labels, measures, recordings, sentences
+from visual.words import labels, measures, recordings
 
 KEY = "run"  # the key of the only run there
 _FIGURES = 200  # panels of nodes off the walk; more would take long to make
@@ -38,13 +37,13 @@ def page(run: Run, show: int) -> tuple[str, str]:
     Args:
         show: the round to open at, from 0.
     """
-    script = bundle(START, "")
+    script, settings = bundle(START, ""), tuple(measures.SETTING_FORMS)
     text = Template(source_files.text("saved_page.html")).substitute(
         hashes=f"{_hash(script.encode())} {_library_hash()}",
         version=__version__,
-        title=html.escape(_about(run, recordings.PAGE_TITLE, ("m", "T"))),
+        title=html.escape(messages.about(run, recordings.PAGE_TITLE, ("m", "T"))),
         head=html.escape(recordings.PAGE_HEAD),
-        about=html.escape(_about(run, recordings.PAGE_ABOUT, tuple(measures.SETTING_FORMS))),
+        about=html.escape(messages.about(run, recordings.PAGE_ABOUT, settings)),
         no_script=html.escape(recordings.NO_SCRIPT),
         too_old=html.escape(recordings.TOO_OLD),
         style="\n".join(path.read_text(encoding="utf-8") for path in _STYLES),
@@ -124,17 +123,6 @@ def _beside(run: Run) -> list[tuple[int, int]]:
             if node not in visited:
                 (near if there.parent in visited else far).append((at, node))
     return near + far
-
-
-def _about(run: Run, template: str, names: tuple[str, ...]) -> str:
-    """Return a template with the run's strategy and its settings of these names."""
-    name = run.params.get("strategy", "?")
-    return template.format(
-        strategy=labels.STRATEGY_NAMES.get(name, name),
-        pair=run.pair,
-        settings=sentences.settings(run, names, S=run.params.get("S") or FULL),
-        seed=run.params.get("seed", "?"),
-    )
 
 
 def _hash(script: bytes) -> str:

@@ -7,6 +7,7 @@ with its pruned children, the table) is made when asked.
 import json
 
 from rheo.json_object import JsonObject
+from rheo.ranges import FULL
 from rheo.trace.candidates import ghost_kind
 from rheo.trace.schema import Round, Run, Visit
 from visual.round import (
@@ -96,6 +97,7 @@ def state(run: Run) -> Message:
         "transcript": transcript(run),
         "metrics": sentences.summary(run)[:-1],
         "params": what_if_view.own(run),
+        "about": about(run, recordings.PAGE_ABOUT, tuple(measures.SETTING_FORMS)),
     }
 
 
@@ -111,6 +113,17 @@ def a_round(run: Run, round: Round) -> Message:
         "parents": [node.parent for node in round.nodes],
         "frames": steps.of(run, round),
     }
+
+
+def about(run: Run, template: str, names: tuple[str, ...]) -> str:
+    """Return a template with the run's strategy and its settings of these names."""
+    name = run.params.get("strategy", "?")
+    return template.format(
+        strategy=labels.STRATEGY_NAMES.get(name, name),
+        pair=run.pair,
+        settings=sentences.settings(run, names, S=run.params.get("S") or FULL),
+        seed=run.params.get("seed", "?"),
+    )
 
 
 def slim(drawing: Message) -> Message:
@@ -132,7 +145,9 @@ def panel(run: Run, round: Round, node: int, figures: bool = True) -> Message:
     """Return everything about one node: its numbers, its figures, its verdicts in words."""
     visit, fate = round.visit_of(node), fates.of(run, round, node)
     drawings = [bars.proxy_true(run, round, node)] if figures else []
-    if visit is not None and figures:
+    if visit is None and figures:
+        drawings.append(bars.draft_alone(run, round, node))
+    elif figures:
         drawings += [bars.target_draft(run, round, node), residual.strip(run, round, node)]
     return {
         "title": sentences.name(run, round.nodes[node].token),

@@ -13,7 +13,11 @@ CURVED = ("topk", "rheo-rrsw", "rheo", "naive")
 _MARGIN = {"l": 38, "r": 10, "t": 8, "b": 36}
 _LINES = {  # colour and dash, so that no reader needs the colour
     "topk": {"color": MARKS["deterministic"].colour, "dash": "7px,3px"},
-    "rheo-rrsw": {"color": MARKS["filler"].colour, "dash": "3px,2px"},
+    "rheo-rrsw": {
+        "color": MARKS["filler"].colour,
+        "dash": "3px,2px",
+        "width": 6,
+    },  # seen around rheo
     "rheo": {"color": INK, "dash": "solid"},
     "naive": {"color": MARKS["probe"].colour, "dash": "dot", "width": 2.6},
 }
@@ -70,7 +74,8 @@ def _chart(points: Sequence[Drawn], what: str, name: str, axis: str) -> tuple[st
         margin=_MARGIN,
         hovermode="closest",
         xaxis=_axis(one_hot.CURVE_AXES[axis], xs[:: max(1, -(-len(xs) // _TICKS))], xs[0], xs[-1]),
-        yaxis=_axis("", [0, top], 0, 1.05 * top, ["0", f"{top:.2g}"]),
+        # below 0 there is room for lines that lie on it
+        yaxis=_axis("", [0, top], -0.06 * top, 1.05 * top, ["0", f"{top:.2g}"]),
     )
     return frame, drawn
 

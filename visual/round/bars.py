@@ -81,6 +81,7 @@ def proxy_true(run: Run, round: Round, node: int) -> Drawn | None:
         [(labels.PROXY_TRUE, MUTED)] + ([(cut, MUTED)] if len(shown) < len(every) else []),
         shapes=[rule(x) for x in (0, 0.5, 1)],
         annotations=[
+            *(note(cell(x), x, -1, xanchor="center") for x in (0, 0.5, 1)),
             column(labels.PROXY, -1, 0),
             column(labels.TRUE, -1, 1),
             *(part for row, c in enumerate(shown) for part in _child_row(run, row, c)),
@@ -189,6 +190,34 @@ def target_draft(run: Run, round: Round, node: int, probe: int = 0) -> Drawn | N
         annotations=[
             *(column(head, -1, i) for i, head in enumerate(heads)),
             *(part for row, r in enumerate(pairs) for part in _pair_row(run, row, r, len(heads))),
+        ],
+        xaxis={**HIDDEN_AXIS, "range": [-0.02 * longest, 1.04 * longest]},
+        yaxis=rows(len(pairs)),
+    )
+
+
+def draft_alone(run: Run, round: Round, node: int) -> Drawn | None:
+    """Return what is known of q at a node that the walk never visited; None where nothing is.
+
+    The proxy of a deterministic child and of a filler is its q; the rest is all other tokens', the
+    probe's among it.
+    """
+    known = [child for child in children(run, round, node) if child.kind != "probe"]
+    known = sorted(known, key=lambda child: -child.proxy)[:_TOKENS]
+    if not known:
+        return None
+    pairs = [BarPair(c.token, c.kind, c.proxy, c.proxy, 0.0) for c in known]
+    rest = max(0.0, 1 - math.fsum(child.proxy for child in known))
+    pairs.append(BarPair(None, None, rest, rest, 0.0))
+    longest = max(pair.q for pair in pairs)
+    return figure(
+        [_stack("draft", pairs, [0.0] * len(pairs), [pair.q for pair in pairs])],
+        _HEAD + _ROW * len(pairs),
+        [(labels.DRAFT_ALONE, DRAFT)],
+        shapes=[rule(0)],
+        annotations=[
+            column(labels.Q, -1, 0),
+            *(part for row, pair in enumerate(pairs) for part in _pair_row(run, row, pair, 1)),
         ],
         xaxis={**HIDDEN_AXIS, "range": [-0.02 * longest, 1.04 * longest]},
         yaxis=rows(len(pairs)),

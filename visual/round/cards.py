@@ -16,6 +16,7 @@ from visual.words import labels, sentences, verdicts
 from visual.words.sentences import number, ordered
 
 _ROOM = 0.13  # share of a bar from which a segment is labelled
+_LEAST = 0.0005  # share from which a segment is drawn: its border would be wider than a smaller one
 _GLYPHS = 9  # of such a label
 SIGNS = {"accept": CHECK, "reject": CROSS, "emit": ""}
 _Segment = tuple[str, float, str]  # label, width, classes
@@ -201,7 +202,7 @@ def bar(segments: list[_Segment]) -> str:
     return "".join(
         f'<i class="{look}" style="width:{_percent(width)}">{label if width >= _ROOM else ""}</i>'
         for label, width, look in segments
-        if width > 0
+        if width >= _LEAST
     )
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _PARTS = ("deterministic", "probe", "filler")
 _SLOTS = 6  # in the table
 _TOKENS = 3  # of the residual
+_LEAST = 0.0005  # share of a bar from which a part is drawn: less says 0.0 %
 _ROOM = 0.09  # share of a bar from which a part is labelled
 _LINES = "{before}{after}"  # each in a line of its own
 LEAST_ERROR = 0.0005  # errors below this do not show in the figures
@@ -79,6 +80,8 @@ def _bar(which: str, look: "RecomputedNode") -> str:
     parts = []
     for kind in _PARTS:
         share = math.fsum(s.accept or 0.0 for s in look.slots if s.kind == kind)
+        if share < _LEAST:
+            continue
         shown = f"{MARKS[kind].letter} {100 * share:.0f}" if share >= _ROOM else ""
         parts.append(f'<i data-kind="{kind}" style="width:{100 * share:.2f}%">{shown}</i>')
     percent = f"{100 * look.accept:.1f} %"

@@ -10,7 +10,8 @@ from visual.words.sentences import escape, name
 
 _HEIGHT = 190
 WIDE = 40  # rounds up to which a cell has its letter and its gap
-_MARGIN = {"l": 30, "r": 46, "t": 8, "b": 24}
+_MARGIN = {"l": 30, "r": 46, "t": 22, "b": 24}
+_CORNER = {"xref": "paper", "yref": "paper", "xshift": -24, "yshift": 14}  # above the y axis
 LEGEND = ("deterministic", "probe", "filler", "residual", "bonus")
 
 
@@ -36,6 +37,7 @@ def tau(run: Run) -> Drawn | None:
         annotations=[
             note(labels.TIMELINE_TAU.format(tau=f"{run.tau:.2f}"), last, run.tau, xshift=4),
             note(labels.TIMELINE_ROUND, last, 0, xshift=4, yshift=-11, font={"size": 10}),
+            note(labels.TIMELINE_TOKENS, 0, 1, **_CORNER, font={"size": 10}),
         ],
         xaxis={**_axis(), "range": [0.4, last], "showgrid": False, "dtick": _step(last, 12)},
         yaxis={**_axis(), "range": [0, high + 0.3], "dtick": _step(high, 6)},

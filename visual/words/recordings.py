@@ -23,6 +23,7 @@ SAVE = {
     "png_hint": "The tree as it is shown, at twice its size",
 }
 SAVING = {  # what `save_menu.js` says by itself
+    "picture": "RheoScope · round {at} of {count}",
     "making": "Making the file …",
     "saved": "{name} is saved.",
     "lost": "The file could not be made; the run shown still works.",

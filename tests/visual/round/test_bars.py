@@ -200,3 +200,19 @@ def test_hostile_tokens_stay_text(hostile):
         assert not re.search(r"\\u0000|\\u202e|\\ud800", told)
     shown = words(bars.target_draft(run, run.rounds[0], 0))
     assert bars.escape(bars.name(run, 2, bars.LABEL)) in shown
+
+
+def test_a_node_that_was_never_visited_shows_what_is_known_of_the_draft():
+    shown = 0
+    for run, round, node in NODES:
+        if round.visit_of(node):
+            continue
+        drawn = bars.draft_alone(run, round, node)
+        known = {c.token: c.proxy for c in bars.children(run, round, node) if c.kind != "probe"}
+        assert (drawn is None) == (not known)
+        if drawn is not None:
+            rows = drawn["data"][0]["customdata"]
+            assert {token: q for token, _, q in rows if token is not None}.items() <= known.items()
+            assert sum(q for *_, q in rows) >= 1 - 1e-9
+            shown += 1
+    assert shown

@@ -1,6 +1,7 @@
 // The Save menu: files of the run, the round, the tree. The server answers with bytes in JSON, so
 // that no user's file ever gets an address; the browser makes the file.
 
+import { pictureFrame } from '../tree/picture_frame.js';
 import { base64 } from '../widgets/base64.js';
 
 const SCALE = 2;                             // pixels of a PNG for one of the page
@@ -61,14 +62,18 @@ export class SaveMenu {
   }
 
   async image(format) {                      // of the frame shown, on the page's own ground
-    const { root, view, tree, painter, common } = this.viewer, { plot } = tree;
+    const { root, view, tree, painter, common, words, part } = this.viewer, { plot } = tree;
     const paper = getComputedStyle(root).getPropertyValue('--paper').trim();
     const { width, height } = plot._fullLayout, at = tree.place(view.node);
+    const title = words.picture.replace('{at}', view.at + 1).replace('{count}', view.rounds.length);
+    const said = { title, prompt: part('prompt').textContent, about: view.about };
     const ring = at ? [{ ...common.defaults.chosen, x: [at[0]], y: [at[1]] }] : [];
     const data = [...plot.data, ...(painter.isDark ? painter.darkened(ring) : ring)];
-    const figure = { data, layout: { ...plot.layout, paper_bgcolor: paper } };
+    const own = { ...plot.layout, width, height, paper_bgcolor: paper };
+    const layout = pictureFrame.around(own, root, said), figure = { data, layout };
     const scale = format === 'png' ? SCALE : 1;
-    const address = await Plotly.toImage(figure, { format, width, height, scale });
+    const size = { width: layout.width, height: layout.height };
+    const address = await Plotly.toImage(figure, { format, ...size, scale });
     const text = address.slice(address.indexOf(',') + 1);
     this.download(format === 'svg' ? decodeURIComponent(text) : base64.decode(text));
   }

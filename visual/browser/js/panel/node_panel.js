@@ -59,7 +59,11 @@ export class NodePanel {
     }
     const boxes = [...holder.children];
     if (view.sheet !== panel) return;
-    boxes.forEach((box, at) => { box.hidden = at >= panel.figures.length; });
+    const strip = view.round.walk.includes(view.node) ? panel.figures.length - 1 : -1;
+    boxes.forEach((box, at) => {
+      box.hidden = at >= panel.figures.length;
+      box.classList.toggle('strip', at === strip && at > 0);
+    });
     this.conceal();
     for (const [at, figure] of panel.figures.entries()) {
       if (view.sheet !== panel) return;
@@ -70,7 +74,7 @@ export class NodePanel {
 
   sized(figure) {
     const { tree, part } = this.viewer;
-    return tree.isProjected ? largeFigure.of(figure, part('figures').clientWidth, tree.scale) : figure;
+    return tree.isProjected ? largeFigure.of(figure, part('panel').clientWidth, tree.scale) : figure;
   }
 
   rank(ranking) {                            // why the children stand in this order, for who asks

@@ -16,6 +16,7 @@ export class ViewState {
     this.ghosts = false;                     // pruned candidates are drawn
     this.large = false;                      // every row gets its label
     this.sheet = null;                       // the node's panel as it is filled in
+    this.about = '';                         // the run's settings in a line
     this.params = undefined;                 // m, T and K of the run
     this.made = undefined;                   // all that the run was made with, once it is whole
   }

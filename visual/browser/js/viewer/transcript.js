@@ -13,6 +13,7 @@ export class Transcript {
     part('prompt').textContent = message.prompt;
     part('about').textContent = message.note || '';
     view.params = message.params ?? view.params;
+    view.about = message.about || '';
     this.box.innerHTML = message.transcript;   // escaped by `sentences.transcript`
     part('metrics').replaceChildren(...message.metrics.map(([name, value]) => factCell(name, value)));
     this.mark();
