@@ -32,7 +32,9 @@ def convert(gguf: Path, out: Path) -> None:
             and tokenizer differ on the end token.
     """
     tokenizer = _tokenizer(gguf)
-    model, report = AutoModelForCausalLM.from_pretrained(
+    model: PreTrainedModel
+    report: dict[str, set]
+    model, report = AutoModelForCausalLM.from_pretrained(  # type: ignore[misc]
         gguf.parent, gguf_file=gguf.name, dtype=torch.float32, output_loading_info=True
     )
     check_tensors(gguf.name, report)

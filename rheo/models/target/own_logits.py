@@ -6,6 +6,7 @@ distribution, so the model's own `forward` does it, with everything before and i
 """
 
 import copy
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -74,7 +75,8 @@ class _Rows(nn.Module):
 
     def __init__(self, whole: nn.Module, ids: Tensor | None, dtype: torch.dtype) -> None:
         super().__init__()
-        weight, bias = whole.weight.detach().to(dtype), getattr(whole, "bias", None)
+        weight = cast(Tensor, whole.weight).detach().to(dtype)  # (V, d)
+        bias: Tensor | None = getattr(whole, "bias", None)
         # input first where it is a copy anyway: a product of few rows is then faster
         self.columns = weight.T if ids is None else weight[ids].T.contiguous()  # (d, V or Vd)
         self.weight = self.columns.T  # as families that ask for its dtype know it
