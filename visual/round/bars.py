@@ -96,6 +96,7 @@ def _slots(shown: list[Child]) -> list[Drawn]:
     at = list(range(len(shown)))
     data = [[c.token, c.kind, c.slot, c.proxy, c.true] for c in shown]
     colours = [MARKS[c.kind].colour for c in shown]
+    rim = {"color": colours, "width": 1.75}
     bars = {
         "type": "bar",
         "name": "proxy",
@@ -116,12 +117,7 @@ def _slots(shown: list[Child]) -> list[Drawn]:
         "mode": "markers",
         "x": [c.true for c in shown],
         "y": at,
-        "marker": {
-            "symbol": "diamond",
-            "size": 9,
-            "color": PAPER,
-            "line": {"color": colours, "width": 1.75},
-        },
+        "marker": {"symbol": "diamond", "size": 9, "color": PAPER, "line": rim},
         "cliponaxis": False,
         "customdata": data,
         "hoverinfo": "skip",
@@ -191,25 +187,21 @@ def target_draft(run: Run, round: Round, node: int, probe: int = 0) -> Drawn | N
             *(column(head, -1, i) for i, head in enumerate(heads)),
             *(part for row, r in enumerate(pairs) for part in _pair_row(run, row, r, len(heads))),
         ],
-        xaxis={**HIDDEN_AXIS, "range": [-0.02 * longest, 1.04 * longest]},
-        yaxis=rows(len(pairs)),
+        **_axes(pairs, longest),
     )
 
 
 def draft_alone(run: Run, round: Round, node: int) -> Drawn | None:
     """Return what is known of q at a node that the walk never visited; None where nothing is.
 
-    The proxy of a deterministic child and of a filler is its q; the rest is all other tokens', the
-    probe's among it.
+    The proxy of a deterministic child and of a filler is its q; the rest has the probe's in it.
     """
-    known = [child for child in children(run, round, node) if child.kind != "probe"]
-    known = sorted(known, key=lambda child: -child.proxy)[:_TOKENS]
+    known = [c for c in children(run, round, node) if c.kind != "probe"][:_TOKENS]
     if not known:
         return None
     pairs = [BarPair(c.token, c.kind, c.proxy, c.proxy, 0.0) for c in known]
     rest = max(0.0, 1 - math.fsum(child.proxy for child in known))
     pairs.append(BarPair(None, None, rest, rest, 0.0))
-    longest = max(pair.q for pair in pairs)
     return figure(
         [_stack("draft", pairs, [0.0] * len(pairs), [pair.q for pair in pairs])],
         _HEAD + _ROW * len(pairs),
@@ -219,8 +211,7 @@ def draft_alone(run: Run, round: Round, node: int) -> Drawn | None:
             column(labels.Q, -1, 0),
             *(part for row, pair in enumerate(pairs) for part in _pair_row(run, row, pair, 1)),
         ],
-        xaxis={**HIDDEN_AXIS, "range": [-0.02 * longest, 1.04 * longest]},
-        yaxis=rows(len(pairs)),
+        **_axes(pairs, max(pair.q for pair in pairs)),
     )
 
 
@@ -267,6 +258,13 @@ def _pairs(round: Round, visit: Visit, q: tuple[float, ...]) -> list[BarPair]:
     if max(p, others) > 0:
         pairs.append(BarPair(None, None, p, others, math.fsum(map(min, tail))))
     return pairs
+
+
+def _axes(pairs: list[BarPair], longest: float) -> Drawn:
+    return {
+        "xaxis": {**HIDDEN_AXIS, "range": [-0.02 * longest, 1.04 * longest]},
+        "yaxis": rows(len(pairs)),
+    }
 
 
 def _stack(part: str, pairs: list[BarPair], base: list[float], length: list[float]) -> Drawn:
