@@ -133,13 +133,14 @@ def test_the_help_is_always_there(visit, address, width):
         page.keyboard.press("p")
 
 
-def test_a_saved_page_has_the_help_and_lists_no_dead_key(visit, address):
+def test_a_saved_page_has_the_help_and_lists_no_dead_key(visit, address, tmp_path):
     page = opened(visit(address))
     page.click("[data-role=save] summary")
     with page.expect_download() as saving:
         page.click("[data-save=html]")
+    saving.value.save_as(tmp_path / "run.html")
     saved = page.context.new_page()
-    saved.goto(f"file://{saving.value.path()}")
+    saved.goto((tmp_path / "run.html").as_uri())
     saved.wait_for_selector("[data-drawn]")
     saved.click("[data-role=what]")
     assert saved.is_visible("[data-role=idea]")
