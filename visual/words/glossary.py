@@ -47,5 +47,15 @@ TERMS = (
         "RRSw of r, what the deterministic tokens leave of p",
     ),
     ("coverage", "how much of the draft’s probability is on the tokens it may propose"),
+    (
+        "support",
+        "the S tokens that the draft may propose. The paper cuts the target to them in "
+        "verification too; here the target stays whole, or the text would follow a cut target",
+    ),
+    (
+        "optimal transport",
+        "a rule of verification couples the probe with the emitted token; the plan that misses "
+        "least is known in closed form, and a node’s card says how far its rule is from it",
+    ),
     ("τ", "tokens per round, that is, per forward pass of the target"),
 )
