@@ -18,7 +18,8 @@ from rheo.trace.schema import Round, Run, Visit
 class PlanCost:
     """What a rule's plan costs at a node, and the least that any plan costs; masses, shares of 1.
 
-    The rule's own: stays + moved + cost = 1. The least: 1 - sure - drawn.
+    The rule's own: stays + moved + cost = 1. The least: 1 - sure - drawn. Costs are summed by
+    themselves, since that difference would lose the digits of a small one.
     """
 
     kept: int  # children
@@ -26,13 +27,9 @@ class PlanCost:
     stays: float  # pairs (u, u)
     moved: float  # pairs (u, t) where t is another kept child
     cost: float  # pairs whose t is no kept child
+    least: float  # the cost of the optimal plan
     sure: float  # p on B, the draft's best kept - 1 tokens (without a probe: on all kept)
     drawn: float  # sum outside B of min(p, q-hat), q-hat being q-tilde with B's share on the next
-
-    @property
-    def least(self) -> float:
-        """Return the cost of the optimal plan."""
-        return max(0.0, 1 - self.sure - self.drawn)
 
     @property
     def gap(self) -> float:
@@ -52,8 +49,8 @@ def plan_cost(run: Run, round: Round, node: int) -> PlanCost | None:
     if visit is None or not kept or params.J > 1 or not params.fields.lossless:
         return None
     if all(child.kind != "probe" for child in round.children(node)):
-        sure = math.fsum(visit.p[:kept])
-        return PlanCost(kept, False, 0.0, 0.0, max(0.0, 1 - sure), sure, 0.0)
+        sure, cost = math.fsum(visit.p[:kept]), math.fsum([*visit.p[kept:], _others(visit)])
+        return PlanCost(kept, False, 0.0, 0.0, cost, cost, sure, 0.0)
     if len(visit.ids) < visit.support_size:
         return None
     return _with_probe(visit, kept, params.m, params.fields.tests_deterministic_first)
@@ -64,10 +61,12 @@ def _with_probe(visit: Visit, kept: int, m: int, tests_deterministic_first: bool
 
     With u outside B the children are B and u, with u in B they are B and the next token g.
     """
-    p, q_tilde = visit.p, visit.q_tilde[0]
+    p, q_tilde, others = visit.p, visit.q_tilde[0], _others(visit)
     sure, head = math.fsum(p[: kept - 1]), math.fsum(p[:m])
     q_hat = [math.fsum([q_tilde[kept - 1], *q_tilde[: kept - 1]]), *q_tilde[kept:]]
-    drawn = math.fsum(map(min, p[kept - 1 :], q_hat))
+    outside = p[kept - 1 :]  # of B
+    drawn = math.fsum(map(min, outside, q_hat))
+    least = math.fsum([*(max(0.0, a - b) for a, b in zip(outside, q_hat, strict=True)), others])
     # the probe is tested against r: p, or what is left of it behind the deterministic children
     scale = 1 - head if tests_deterministic_first else 1.0
     r = [x / scale if scale > 0 else 0.0 for x in p[m:]]  # over the tail, as q below
@@ -75,8 +74,15 @@ def _with_probe(visit: Visit, kept: int, m: int, tests_deterministic_first: bool
     stays = math.fsum(map(min, r, q))
     excess = [max(0.0, a - b) for a, b in zip(r, q, strict=True)]
     rejected = [max(0.0, b - a) for a, b in zip(r, q, strict=True)]
-    fillers = math.fsum(excess[: kept - 1 - m])
-    if stays < 1:  # a rejected u of B leaves its place to g
-        fillers += excess[kept - 1 - m] * math.fsum(rejected[: kept - 1 - m]) / (1 - stays)
-    stays, moved = scale * stays, head + scale * fillers
-    return PlanCost(kept, True, stays, moved, max(0.0, 1 - stays - moved), sure, drawn)
+    B = kept - 1 - m  # of the tail; g stands behind them
+    total = math.fsum(rejected)
+    to_g = math.fsum(rejected[:B]) / total if total > 0 else 0.0  # u of B leaves its place to g
+    fillers = math.fsum(excess[:B]) + to_g * excess[B]
+    missed = math.fsum([(1 - to_g) * excess[B], *excess[B + 1 :]])
+    moved, cost = head + scale * fillers, scale * missed + others
+    return PlanCost(kept, True, scale * stays, moved, cost, least, sure, drawn)
+
+
+def _others(visit: Visit) -> float:
+    """Return p outside the support."""
+    return math.fsum([*visit.outside_p, visit.rest])

@@ -12,7 +12,7 @@ from rheo.trace.probe_coupling import PlanCost, plan_cost
 from rheo.trace.schema import Round, Run
 from visual.round.cards import bar, unit
 from visual.words import measures, transport_words
-from visual.words.sentences import ordered
+from visual.words.sentences import number, ordered
 
 LEAST_GAP = 5e-7  # a smaller one is a trace's rounding
 
@@ -32,16 +32,15 @@ def card(run: Run, round: Round, node: int) -> str:
 
 def _with_probe(run: Run, found: PlanCost) -> list[str]:
     """Return what is said of a plan, paragraph by paragraph."""
-    stays, moved, cost, sure, drawn, least = ordered(
-        [found.stays, found.moved, found.cost, found.sure, found.drawn, found.least]
-    )
+    same = found.gap < LEAST_GAP
+    costs = [found.cost, found.cost if same else found.least]
+    cost, least = ordered(costs)
+    stays, moved, sure, drawn = map(number, (found.stays, found.moved, found.sure, found.drawn))
     first = strategy_fields(run.params.get("strategy")).tests_deterministic_first
     rule = transport_words.VERIFIERS[first]
-    same = found.gap < LEAST_GAP
     best = counted(found.kept - 1, transport_words.BEST) if found.kept > 1 else ""
-    (gap,) = ordered([found.gap])
     return [
-        _paragraph(transport_words.PLAN_SAID.format(children=_children(found))),
+        _paragraph(transport_words.PLAN_SAID.format(children=_children(found, "no kept child"))),
         _formula(transport_words.RULE_COST.format(stays=stays, moved=moved, cost=cost)),
         _formula(transport_words.LEAST_COST.format(sure=sure, drawn=drawn, least=least)),
         _paragraph(
@@ -52,7 +51,9 @@ def _with_probe(run: Run, found: PlanCost) -> list[str]:
         _paragraph(
             transport_words.NO_GAP.format(rule=rule)
             if same
-            else transport_words.GAP.format(cost=cost, least=least, gap=gap, rule=rule)
+            else transport_words.GAP.format(
+                cost=cost, least=least, gap=number(found.gap), rule=rule
+            )
         ),
     ]
 
@@ -62,8 +63,8 @@ def _one_plan(found: PlanCost) -> str:
     return _paragraph(transport_words.ONE_PLAN.format(children=_children(found), cost=cost))
 
 
-def _children(found: PlanCost) -> str:
-    return counted(found.kept, measures.COUNTS["kept child"])
+def _children(found: PlanCost, noun: str = "kept child") -> str:
+    return counted(found.kept, measures.COUNTS[noun])
 
 
 def _paragraph(said: str) -> str:

@@ -10,6 +10,7 @@ COUNTS = {  # noun -> (one, more), for `rheo.counting.counted`
     "best node": ("the best node", "the {count:,} best nodes"),
     "candidate": ("{count} candidate", "{count:,} candidates"),
     "kept child": ("the kept child", "the {count:,} kept children"),
+    "no kept child": ("not the kept child", "none of the {count:,} kept children"),
     "thread": ("{count} thread", "{count:,} threads"),
     "row": ("{count} row", "{count:,} rows"),
     "slot": ("{count} slot", "{count:,} slots"),

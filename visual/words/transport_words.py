@@ -3,7 +3,7 @@
 PLAN_HEAD = "Optimal transport"
 PLAN_SAID = (
     "Verification couples the probe u ∼ q̃ with the emitted token t ∼ p: a plan that carries q̃ to "
-    "p. A pair (u, t) costs 1 where t is not {children}, else 0. Over all draws of the probe:"
+    "p. A pair (u, t) costs 1 where t is {children}, else 0. Over all draws of the probe:"
 )
 RULE_COST = "{stays} stays (t = u) + {moved} to another kept child; cost {cost}"
 LEAST_COST = "least 1 − p(B) − Σ min(p, q̂) = 1 − {sure} − {drawn} = {least}"
