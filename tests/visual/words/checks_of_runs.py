@@ -4,6 +4,7 @@ import math
 import re
 import statistics
 
+from rheo.params import strategy_fields
 from rheo.trace.schema import Round
 from tests.visual.words import checks_of_steps as steps
 from tests.visual.words.number_patterns import shows
@@ -59,8 +60,8 @@ def check_level(said: Said, g: Groups) -> None:
         shows(g["proposed"], proposed)
     else:
         family = [*said.round.children(0), *said.round.nodes[0].ghosts]
-        kept = [node.kind for node in said.round.children(0)]
-        fixed = steps.own_m(said.run) + ("probe" in kept or "(drawn" in g["named"])
+        about = strategy_fields(said.run.params["strategy"])
+        fixed = steps.own_m(said.run) + about.probe_slots(int(said.run.params["probes"]))
         fillers = sum(child.slot >= fixed for child in family)
         if said.round.candidates is not None:
             fillers = said.round.candidates.kinds[: len(family)].count("f")

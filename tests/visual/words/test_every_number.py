@@ -39,7 +39,12 @@ ELSEWHERE = {
         *(measures.ALL_OTHERS, measures.CHANGE, measures.ERROR),
     ),
     "tests/visual/round/test_bars.py": (labels.CUT, labels.TARGET_ONLY, labels.DRAFT_ONLY),
-    "tests/visual/tree": (labels.HOVER_TOKEN, labels.HOVER_NUMBERS, labels.HOVER_WAITING),
+    "tests/visual/tree": (
+        labels.HOVER_TOKEN,
+        labels.HOVER_NUMBERS,
+        labels.HOVER_WAITING,
+        labels.LEVEL_TICK,
+    ),
     "tests/visual/pages and tests/browser: settings, loading, places": (
         *(measures.M_LOWERED, measures.M_LOWERED_PROBES, measures.PROBES_LOWERED),
         *(measures.S_RAISED, measures.K_LOWERED, labels.BROWSER, labels.LOADING_PART),
