@@ -39,25 +39,38 @@ def check_tree(said: Said, g: Groups) -> None:
 FILLERS = re.compile(r"(\d+) tokens? by rank \(fillers\)$")
 
 
-def at_level(r: Round, level: int) -> tuple[int, int, int, int]:
-    """Kept nodes, kept probes, their parents, and all children of these parents."""
-    kept = [node for node in r.nodes if node.depth == level]
-    parents = {node.parent for node in kept}
-    dropped = sum(len(r.nodes[parent].ghosts) for parent in parents)
-    return len(kept), sum(n.kind == "probe" for n in kept), len(parents), len(kept) + dropped
+def levels_of(r: Round) -> list[int]:
+    """The level of each candidate, one below that of its parent; empty in an older trace."""
+    if r.candidates is None:
+        return []
+    K = len(r.candidates.tokens) // len(r.candidates.expanded)
+    made: list[int] = []
+    for i in range(len(r.candidates.tokens)):
+        parent = r.candidates.expanded[i // K]
+        made.append(1 if parent < 0 else made[parent] + 1)
+    return made
 
 
 def check_level(said: Said, g: Groups) -> None:
     """What survives of a level, and what was proposed for it."""
-    kept, probes, parents, proposed = at_level(said.round, said.at)
-    shows(g["kept"], *([kept] if any(c.isdigit() for c in g["kept"]) else []))
-    assert any(c.isdigit() for c in g["kept"]) or kept == 1 or kept == proposed
+    kept = [node for node in said.round.nodes if node.depth == said.at]
+    probes, levels = sum(node.kind == "probe" for node in kept), levels_of(said.round)
+    proposed = levels.count(said.at)
+    if said.at == 1 and not levels:
+        proposed = len(kept) + len(said.round.nodes[0].ghosts)
+    count = any(c.isdigit() for c in g["kept"])
+    shows(g["kept"], *([len(kept)] if count else []))
+    assert count or len(kept) == 1 or len(kept) == proposed
     shows(g.get("probes", ""), *([probes] if probes > 1 else []))
     assert bool(g.get("probes")) == (probes > 0)
+    if "parents" in g:
+        K = len(levels) // len(said.round.candidates.expanded)
+        parents = levels[::K].count(said.at)
+        shows(g["parents"], *([parents] if parents > 1 else []))
+        shows(g["above"], said.at - 1)
+        shows(g["proposed"], proposed)
     if "level" in g:
         shows(g["level"], said.at)
-        shows(g["parents"], parents, said.at - 1)
-        shows(g["proposed"], proposed)
     else:
         family = [*said.round.children(0), *said.round.nodes[0].ghosts]
         about = strategy_fields(said.run.params["strategy"])
@@ -71,10 +84,18 @@ def check_level(said: Said, g: Groups) -> None:
 
 
 def check_prune(said: Said, g: Groups) -> None:
-    kept = len(said.round.nodes) - 1
-    shows(g["kept"], *([kept] if kept > 1 else []))
+    """How many candidates there were, and how many of them, and which levels, are gone."""
+    kept, levels = len(said.round.nodes) - 1, levels_of(said.round)
+    deepest = max(node.depth for node in said.round.nodes)
+    if "kept" in g:
+        shows(g["kept"], *([kept] if kept > 1 else []))
+    if "candidates" in g:
+        shows(g["candidates"], len(levels))
     if "dropped" in g:
-        shows(g["dropped"], sum(len(node.ghosts) for node in said.round.nodes))
+        shows(g["dropped"], len(levels) - kept)
+        gone = [level for level in dict.fromkeys(levels) if level > deepest]
+        ends = [g[name] for name in ("first", "last") if name in g]
+        shows(" ".join(ends), *(gone if len(gone) < 2 else (gone[0], gone[-1])))
 
 
 def kinds(said: Said) -> list[int]:
@@ -204,7 +225,12 @@ CHECKS: list[tuple[str, str, Check]] = [
     ("tree", labels.TREE_LABEL, check_tree),
     *(("growth", x, check_level) for x in optional(verdicts.LEVEL_ONE, "probes")),
     *(("growth", x, check_level) for x in optional(verdicts.LEVEL, "probes")),
-    *(("growth", x, check_prune) for x in (verdicts.PRUNE, verdicts.NONE_DROPPED)),
+    *(("growth", x, check_level) for x in optional(verdicts.LEVEL_OLDER, "probes")),
+    *(
+        ("growth", verdicts.PRUNE.replace("{levels}", gone), check_prune)
+        for gone in (*verdicts.LEVELS_GONE[::-1], "")
+    ),
+    *(("growth", x, check_prune) for x in (verdicts.NONE_DROPPED, verdicts.PRUNE_OLDER)),
     *(("step", labels.PROBE_STEP.removesuffix(".") + end, steps.check_probe) for end in _END),
     *(("step", labels.SIBLING_STEP.removesuffix(".") + end, steps.check_interval) for end in _END),
     ("step", labels.EMIT_STEP, steps.check_emission),

@@ -27,7 +27,13 @@ ELSEWHERE = {
         *(measures.COUNTS, measures.SETTING_FORMS, measures.OF, measures.COUNT, measures.PERCENT),
         *(measures.PART_SHARE, measures.THREADS, measures.SETTING, measures.PARTED),
         *(labels.SHARE, labels.RESCALED, labels.STAGE, labels.STAGE_PLAIN),
-        *(verdicts.KEPT_SOME, verdicts.PROBES, verdicts.LEVEL_PARENTS, transport_words.BEST),
+        *(
+            verdicts.KEPT_SOME,
+            verdicts.PROBES,
+            verdicts.PRUNE,
+            verdicts.LEVELS_GONE,
+            transport_words.BEST,
+        ),
     ),
     "tests/visual/run/test_metrics.py": (
         *(measures.ENDED, measures.MEASURED, measures.WHY_SLOW, measures.WHY_SLOW_DRAFT),
