@@ -111,6 +111,6 @@ def of_visit(run: Run, round: Round, visit: Visit) -> Iterator[Said]:
 def of_what_if(run: Run, round: Round, visit: Visit) -> Iterator[Said]:
     """What the sliders say at a node under the run's own settings."""
     own = what_if_view.own(run)
-    made = what_if_view.block(run, round, visit.node, own["m"], own["T"], own["K"])["html"]
+    made = what_if_view.block(run, round, visit.node, own)["html"]
     for text in paragraphs(made):
         yield Said("what if", text, run, round, visit.node, visit)

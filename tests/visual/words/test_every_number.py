@@ -42,7 +42,7 @@ ELSEWHERE = {
     "tests/visual/words/test_claims.py": (measures.PROJECTION_WHY,),
     "tests/visual/words/test_sentences.py": (labels.SPAN_TITLE,),
     "tests/visual/round/test_what_if_view.py": (
-        *(measures.ALL_OTHERS, measures.CHANGE, measures.ERROR),
+        *(measures.ALL_OTHERS, measures.CHANGE, measures.ERROR, measures.STAND_IN),
     ),
     "tests/visual/round/test_bars.py": (labels.CUT, labels.TARGET_ONLY, labels.DRAFT_ONLY),
     "tests/visual/tree": (
