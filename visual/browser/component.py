@@ -23,6 +23,8 @@ SHEETS = (
     "cards.css",
     "metrics.css",
     "recorded.css",
+    "forced_colors.css",
+    "paper.css",
 )
 STYLES = tuple(source_files.path(name) for name in SHEETS)  # of all pages
 COMPONENT = "{ element, props, trigger, watch }"  # what gr.HTML gives to a component's script

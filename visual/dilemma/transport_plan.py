@@ -27,7 +27,8 @@ def _plan(node: OneNode, rule: str, tokens: list[str], fullest: float) -> str:
     title = one_hot.PLAN_TITLE.format(rule=html.escape(one_hot.RULE_NAMES[rule]))
     return (
         f'<figure class="dl-plan" data-rule="{rule}"><figcaption><b>{title}</b></figcaption>'
-        f"<div class=dl-scroll><table><thead><tr>{head}<th>{one_hot.PLAN_SUM}</th></tr></thead>"
+        f'<div class="dl-scroll" tabindex="0" role="group" aria-label="{title}">'
+        f"<table><thead><tr>{head}<th>{one_hot.PLAN_SUM}</th></tr></thead>"
         f"<tbody>{body}</tbody><tfoot><tr>{foot}<td></td></tr></tfoot></table></div>"
         f"<p>{note(coupling)}</p></figure>"
     )

@@ -63,7 +63,12 @@ def honest(rows: list[dict[str, Any]]) -> str:
     said = one_hot.HONEST.format(
         rrsw=f"{got['rheo-rrsw']:.3f}", rheo=f"{got['rheo']:.3f}", gap=f"{gap:.3f}"
     )
-    return f'<p class="dl-lead">{said}</p><div class=dl-scroll>{audit_table.table(lossless)}</div>'
+    name = one_hot.DILEMMA["tab_honest"]
+    return (
+        f'<p class="dl-lead">{said}</p>'
+        f'<div class="dl-scroll" tabindex="0" role="group" aria-label="{name}">'
+        f"{audit_table.table(lossless)}</div>"
+    )
 
 
 def halt(session: DilemmaVisitor) -> None:

@@ -20,9 +20,9 @@ def of(run: Run, round: Round) -> list[JsonObject]:
 
     A frame has: phase ("draft", "prune", "verdict", and "end" for the last), node (whose panel is
     shown), child (the node whose verdict it is; None for an emission), sentence (the last frame's
-    is the round's headline), card (HTML), ask (where a verdict can be guessed: question, answer,
-    hint, and the chance of the likelier answer), rows (of the node's residual strip that are
-    decided) and emitted (tokens of the round known by then).
+    is the round's headline, and "own" its own), card (HTML), ask (where a verdict can be guessed:
+    question, answer, hint, and the chance of the likelier answer), rows (of the node's residual
+    strip that are decided) and emitted (tokens of the round known by then).
     """
     when = reveal.of(round)
     frames = [_frame("draft", 0, _level(run, round, level)) for level in range(when.levels + 1)]
@@ -41,7 +41,8 @@ def of(run: Run, round: Round) -> list[JsonObject]:
                 | {"card": card, "ask": _ask(run, visit, at), "rows": rows, "emitted": known}
                 | {"child": visit.steps[at].child}
             )
-    frames[-1] |= {"phase": "end", "sentence": sentences.headline(run, round)}
+    last = frames[-1]
+    last |= {"phase": "end", "own": last["sentence"], "sentence": sentences.headline(run, round)}
     return frames
 
 

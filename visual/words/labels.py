@@ -91,6 +91,7 @@ VIEWER = {
     "card": "This step",
     "ranking": "Why this order: the local ranking",
     "help": "Keys",
+    "letters": "Letters and signs act as keys",
     "close": "Close",
     "large": "Full size",
     "large_hint": "Draw every row high enough for its label; the tree scrolls in its frame",

@@ -30,8 +30,7 @@ export class DrawViewer {
   }
 
   open(draw) {
-    this.viewer.replace({ ...draw, frame: 0 });
-    this.viewer.seek(SLOTS);
+    this.viewer.replace({ ...draw, frame: SLOTS });
     this.viewer.root.dataset.state = 'recorded';
   }
 }

@@ -1,5 +1,7 @@
 // The projector's mode: large letters, the settings in a drawer.
 
+import { letterKeys } from '../widgets/letter_keys.js';
+
 const TYPING = 'input:not([type=range], [type=checkbox]), textarea, select';
 
 export class Projector {
@@ -37,7 +39,7 @@ export class Projector {
       this.pull(false);
       this.tool('settings').focus();
     }
-    if (event.key !== 'p' || event.target.closest?.(TYPING)) return;
+    if (event.key !== 'p' || letterKeys.refuse(event) || event.target.closest?.(TYPING)) return;
     if (!event.ctrlKey && !event.metaKey && !event.altKey) this.toggle();
   }
 }

@@ -11,6 +11,7 @@ export class NodePanel {
   constructor(viewer) {
     this.viewer = viewer;
     this.timer = 0;
+    this.waiting = new Map();                // box -> its figure, until it is drawn
     this.ranking = new SortableTable(viewer.part('ranking'), viewer.common.spoilers);
   }
 
@@ -39,6 +40,7 @@ export class NodePanel {
     part('panel').dataset.node = view.node;
     if (panel === view.sheet) return this.conceal();
     view.sheet = panel;
+    this.waiting = new Map();
     part('badge').dataset.kind = panel.kind;
     part('badge').textContent = panel.kind;
     part('title').textContent = panel.title;
@@ -53,7 +55,7 @@ export class NodePanel {
   }
 
   async sketch(panel) {                      // a figure at a time: a key press can come between
-    const { view, painter, part } = this.viewer, holder = part('figures');
+    const { view, part } = this.viewer, holder = part('figures');
     while (holder.children.length < panel.figures.length) {
       holder.appendChild(document.createElement('div')).append(document.createElement('div'));
     }
@@ -64,12 +66,29 @@ export class NodePanel {
       box.hidden = at >= panel.figures.length;
       box.classList.toggle('strip', at === strip && at > 0);
     });
+    this.waiting = new Map(panel.figures.map((figure, at) => [boxes[at], figure]));
     this.conceal();
-    for (const [at, figure] of panel.figures.entries()) {
-      if (view.sheet !== panel) return;
-      await painter.paint(boxes[at].firstChild, this.sized(figure));
+    await this.paint();
+  }
+
+  async paint() {                            // what is concealed need not be drawn before it is shown
+    const { painter } = this.viewer, { waiting } = this;
+    for (const [box, figure] of waiting) {
+      const concealed = box.style.maxHeight === '0px';
+      box.firstChild.style.visibility = concealed ? 'hidden' : '';   // it is another node's still
+      if (concealed) continue;
+      waiting.delete(box);
+      await painter.paint(box.firstChild, this.sized(figure));
       await new Promise((go) => { setTimeout(go); });
+      if (this.waiting !== waiting) return;  // another node's by now
     }
+  }
+
+  paintAll() {                               // at once, for what cannot wait
+    const { view, painter, part } = this.viewer, boxes = part('figures').children;
+    view.sheet?.figures.forEach((figure, at) => {
+      if (boxes[at]) painter.paint(boxes[at].firstChild, this.sized(figure));
+    });
   }
 
   sized(figure) {
@@ -86,6 +105,11 @@ export class NodePanel {
   }
 
   conceal() {                                // what the frame does not show of the node yet
+    this.limit();
+    if (this.waiting.size) requestAnimationFrame(() => setTimeout(() => this.paint()));
+  }
+
+  limit() {
     const { view, part, common, words, tree } = this.viewer, { node, sheet } = view;
     const over = view.revealed === view.lastFrame;
     part('note').textContent = over || view.decided >= sheet.decided ? sheet.note : words.undecided;

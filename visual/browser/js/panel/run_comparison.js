@@ -1,6 +1,7 @@
 // Run again under other settings, then flip between the old and the new run at one round.
 
 import { isTyping } from '../widgets/is_typing.js';
+import { letterKeys } from '../widgets/letter_keys.js';
 
 const KEPT = 4;                              // whole runs, as the messages that brought them
 const NAMES = ['old', 'new'];
@@ -32,7 +33,7 @@ export class RunComparison {
     const press = (event) => {
       if (!element.isConnected) return document.removeEventListener('keydown', press);
       if (event.key.toLowerCase() !== 'x' || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (isTyping(event.target) || !root.checkVisibility()) return;
+      if (letterKeys.refuse(event) || isTyping(event.target) || !root.checkVisibility()) return;
       this.turn(1 - this.both.indexOf(view.key));
     };
     document.addEventListener('click', click);

@@ -11,6 +11,7 @@ import { TreePlot } from '../tree/tree_plot.js';
 import { PlotPainter } from '../widgets/plot_painter.js';
 import { progress } from '../widgets/progress.js';
 import { Playback } from './playback.js';
+import { PrintSheet } from './print_sheet.js';
 import { StepText } from './step_text.js';
 import { Transcript } from './transcript.js';
 import { ViewerControls } from './viewer_controls.js';
@@ -34,6 +35,7 @@ export class Viewer {
     this.text = new StepText(this);
     this.playback = new Playback(this);
     this.controls = new ViewerControls(this);
+    this.sheet = new PrintSheet(this);
     element.__rheo = this.handle();
   }
 
@@ -126,11 +128,14 @@ export class Viewer {
     if (!round) return;
     this.playback.pause();
     this.view.enter(at);
+    if (frame !== undefined) {               // from its start: before it is drawn, so that it is drawn once
+      this.view.seek(0);
+      this.view.seek(frame);
+    }
     this.part('tree').setAttribute('aria-label', round.label);
     this.count();
     this.tree.redraw();
-    if (frame === undefined) this.present();
-    else this.seek(frame);
+    this.present();
     this.transcript.scroll();
     this.announce('round');
   }

@@ -1,6 +1,7 @@
 // The viewer's buttons, sliders and keys, and the size of the window.
 
 import { isTyping } from '../widgets/is_typing.js';
+import { letterKeys } from '../widgets/letter_keys.js';
 
 export class ViewerControls {
   constructor(viewer) {
@@ -26,7 +27,10 @@ export class ViewerControls {
       play: () => playback.play(),
       accept: () => playback.guess('accept'),
       reject: () => playback.guess('reject'),
-      help: () => part('keys').showModal(),
+      help: () => {
+        part('letters').checked = letterKeys.on;
+        part('keys').showModal();
+      },
     };
   }
 
@@ -42,6 +46,7 @@ export class ViewerControls {
     const { viewer } = this, { part, playback, view } = viewer;
     part('scrub').addEventListener('input', ({ target }) => viewer.show(Number(target.value) - 1));
     part('moment').addEventListener('input', ({ target }) => playback.go(Number(target.value) - 1));
+    part('letters').addEventListener('change', ({ target }) => { letterKeys.on = target.checked; });
     part('guessing').addEventListener('change', ({ target }) => playback.guessFirst(target.checked));
     for (const option of ['ghosts', 'large']) {
       part(option).addEventListener('change', ({ target }) => {
@@ -75,7 +80,7 @@ export class ViewerControls {
       if (!element.isConnected) return document.removeEventListener('keydown', press);
       const { target } = event, act = keys[event.key.length > 1 ? event.key : event.key.toLowerCase()];
       if (!act || event.ctrlKey || event.metaKey || event.altKey || view.at < 0) return;
-      if (isTyping(target) || !root.checkVisibility()) return;
+      if (letterKeys.refuse(event) || isTyping(target) || !root.checkVisibility()) return;
       if (event.key === ' ' && target.closest?.('button, summary, a, [type=checkbox]')) return;
       if (event.key.length > 1 && target.matches?.('[type=range]')) return;   // its own arrows
       event.preventDefault();

@@ -7,7 +7,8 @@ export class PlotPainter {
     this.darkColours = darkColours;
   }
 
-  get isDark() {
+  get isDark() {                             // forced colours are the reader's system's
+    if (matchMedia('(forced-colors: active)').matches) return matchMedia('(prefers-color-scheme: dark)').matches;
     return document.body.classList.contains('dark');
   }
 
