@@ -9,6 +9,7 @@ import torch
 from rheo.decoding.generation import Generation
 from rheo.decoding.loop import Decoding
 from rheo.decoding.recorder import record_run
+from rheo.decoding.watch import Watch
 from rheo.errors import RheoError
 from rheo.models.loader import LoadedPair
 from rheo.params import DecodeParams
@@ -60,8 +61,11 @@ class Engine:
         params: DecodeParams,
         raw: bool = False,
         stop: Sequence[str] = (),
+        watch: Watch | None = None,
     ) -> Decoding:
         """Return a Decoding of `prompt` (text, or token ids taken as they are), not begun yet.
+
+        `stop` and `watch` are as in `Decoding`.
 
         Raises:
             RheoError: an empty or over-long prompt; from its iterator, a run already going on.
@@ -71,7 +75,7 @@ class Engine:
             raise RheoError("The prompt is empty: type at least one character.")
         if not all(0 <= token < self.target.vocab_size for token in ids):
             raise RheoError(f"Token ids go from 0 to {self.target.vocab_size - 1}.")
-        return Decoding(self.target, self.draft, params, ids, stop, self._lock)
+        return Decoding(self.target, self.draft, params, ids, stop, self._lock, watch)
 
     def record(self, decoding: Decoding, prompt: str) -> Run:
         """Return everything decoded so far as a trace; see `record_run`."""

@@ -3,7 +3,6 @@
 import contextlib
 import threading
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -15,40 +14,14 @@ from rheo.algorithm.uniforms import Block, UniformSource, recorded
 from rheo.algorithm.walk import TargetRows, acceptance, expected, sample_token, walk
 from rheo.decoding.finite import check_round, check_target
 from rheo.decoding.output_text import OutputText
-from rheo.decoding.round_buffer import RoundBuffer, pack
+from rheo.decoding.round_buffer import Decoded, RoundBuffer, pack
 from rheo.decoding.timing import Clock
+from rheo.decoding.watch import RoundInterrupted, Watch
 from rheo.errors import RheoError
 from rheo.models.draft.protocol import Draft
 from rheo.models.target.target import Target
 from rheo.params import DecodeParams
-from rheo.trace.schema import Emission, Milliseconds, Stop
-
-
-@dataclass(frozen=True)
-class Decoded:
-    """A round as the loop knows it; `recorder.record_round` makes the trace's Round of it.
-
-    Attributes:
-        index: of the round in its run.
-        position: of the root in the sequence, prompt included.
-        emitted: tokens that reached the text.
-        text: what they added to it.
-        accepted, counted: draft tokens accepted, and tokens that count for tau.
-        expected_accepted: expected accepted tokens given the drawn tree.
-        ms: where its time went.
-        buffer, block: its numbers and its uniforms.
-    """
-
-    index: int
-    position: int
-    emitted: tuple[Emission, ...]
-    text: str
-    accepted: int
-    counted: int
-    expected_accepted: float
-    ms: Milliseconds
-    buffer: RoundBuffer
-    block: Block
+from rheo.trace.schema import Emission, Stop
 
 
 class Decoding:
@@ -60,6 +33,7 @@ class Decoding:
         prompt_ids: at least one.
         stop: strings that end the text; they are cut off, the token that completes one is kept.
         lock: held while the rounds run; the models' caches hold one sequence.
+        watch: what may end it within a round, and times plain steps beside it.
 
     Attributes:
         first: the token sampled at prefill, once iteration has begun.
@@ -79,6 +53,7 @@ class Decoding:
         prompt_ids: Sequence[int],
         stop: Sequence[str] = (),
         lock: "threading.Lock | None" = None,
+        watch: Watch | None = None,
     ) -> None:
         if len(prompt_ids) >= target.context:
             raise RheoError(
@@ -96,7 +71,7 @@ class Decoding:
         ends = sorted(target.eos_ids)
         self._ends = torch.tensor(ends, dtype=torch.int64, device=target.device)
         self._output = OutputText(target, self.stop, params.max_new_tokens)
-        self._cancelled = False
+        self._cancelled, self._watch = False, watch or Watch()
         self._lock = lock or threading.Lock()
         self._iterator = self._run()
         self._check_support()
@@ -122,7 +97,7 @@ class Decoding:
         return self._iterator
 
     def close(self) -> None:
-        """Stop at once, from another thread after this round; what there is stays readable."""
+        """Stop at once, from another thread within this round; what there is stays readable."""
         self._cancelled = True
         with contextlib.suppress(ValueError):  # another thread is in the middle of a round
             self._iterator.close()
@@ -147,11 +122,35 @@ class Decoding:
             if self.target.length >= self.target.context:
                 self._output.stopped = "context"
                 return
-            # the mode must not stay on in the caller's frame while the generator is suspended
-            with torch.inference_mode():
-                decoded, tokens, features = self._round(tokens, features, uniforms.block())
+            try:  # the mode must not stay on in the caller's frame while this is suspended
+                with torch.inference_mode():
+                    block = uniforms.block()
+                    self._beside(tokens[-1], block)
+                    decoded, tokens, features = self._round(tokens, features, block)
+            except RoundInterrupted:
+                return
             self.rounds.append(decoded)
             yield decoded
+
+    def _look(self) -> None:
+        """Leave the round if the decoding is to end."""
+        if self._cancelled or self._watch.over():
+            raise RoundInterrupted
+
+    def _beside(self, root: Tensor, block: Block) -> None:
+        """Let the watch time a plain step from the same root; nothing of it is committed or kept.
+
+        It uses a uniform that the round will use too, and takes none.
+        """
+
+        def step() -> None:
+            on_device = Block(*(u.to(self.target.device) for u in block))
+            tree, kept = root_only(root)
+            logits, _ = self.target.verify(kept.token, self.target.length + kept.depth, kept.mask)
+            self._verify(tree, kept, logits, on_device, 0)
+
+        if self.params.drafts:
+            self._watch.beside(len(self.rounds), step)
 
     def _prefill(self, uniforms: UniformSource) -> tuple[Emission, Tensor | None]:
         """Commit the prompt and sample the first token; return it and the prompt's features."""
@@ -185,12 +184,13 @@ class Decoding:
         depth = min(params.depth, target.context - 1 - target.length) if params.drafts else 0
         tree, kept = self._draft(tokens, features, on_device, depth, clock)
         clock.lap("other")
+        self._look()
         logits, features = target.verify(kept.token, target.length + kept.depth, kept.mask)
         clock.lap("target")
         buffer = self._verify(tree, kept, logits, on_device, depth)
         clock.lap("verify")
         check_round(buffer, "draft" if self.draft is None else self.draft.name, len(self.rounds))
-        rows, emitted = _path(buffer)
+        rows, emitted = buffer.path()
         position = target.length
         added = self._output.add(emitted)
         counted = self._output.counted(emitted, added)
@@ -229,6 +229,7 @@ class Decoding:
         clock.lap("draft")
 
         def level(nodes: Tensor, parents: Tensor) -> Tensor:
+            self._look()
             clock.lap("other")
             logits = draft.level(nodes, parents)  # (K, Vd)
             clock.lap("draft")
@@ -279,16 +280,3 @@ class Decoding:
         accepted = expected(kept, accept, depth, self._ends)
         first = self._strategy.fields.tests_deterministic_first
         return pack(tree, kept, walked, p, accept, accepted, m, deterministic_first=first)
-
-
-def _path(buffer: RoundBuffer) -> tuple[list[int], list[Emission]]:
-    """Return the committed rows, the root's first, and the emitted tokens, accepted ones first."""
-    rows = [int(buffer.stop_row)]
-    while rows[-1] != 0:
-        rows.append(int(buffer.parent[rows[-1]]))
-    rows.reverse()
-    emitted = [
-        Emission(int(buffer.token[r]), buffer.kind_of(buffer.candidate[r]), r) for r in rows[1:]
-    ]
-    leaf = not (buffer.parent[1:] == rows[-1]).any()
-    return rows, [*emitted, Emission(int(buffer.emitted_token), "bonus" if leaf else "residual")]

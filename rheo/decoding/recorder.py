@@ -3,7 +3,8 @@
 import torch
 import transformers
 
-from rheo.decoding.loop import Decoded, Decoding
+from rheo.decoding.loop import Decoding
+from rheo.decoding.round_buffer import Decoded
 from rheo.decoding.round_record import round_of
 from rheo.errors import RheoError
 from rheo.models.loader import LoadedPair

@@ -1,4 +1,4 @@
-"""A verified round on its way to the host: named arrays, one flat tensor, one copy."""
+"""A verified round, on its way to the host: named arrays, one flat tensor, one copy."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -10,8 +10,9 @@ from torch import Tensor
 
 from rheo.algorithm.expansion import KINDS
 from rheo.algorithm.tree import Kept, Tree
+from rheo.algorithm.uniforms import Block
 from rheo.algorithm.walk import Walk, gather_nodes
-from rheo.trace.schema import DraftKind
+from rheo.trace.schema import DraftKind, Emission, Milliseconds
 
 _RECORDED = 1024  # tokens of a support that a trace stores
 OUTSIDE = 20  # most probable tokens outside it
@@ -85,6 +86,46 @@ class RoundBuffer:
     def kind_of(self, candidate: int) -> DraftKind:
         """Return what a candidate is."""
         return cast(DraftKind, KINDS[self.kind.flat[candidate]])
+
+    def path(self) -> tuple[list[int], list[Emission]]:
+        """Return the committed rows, the root's first, and the emitted tokens, accepted first."""
+        rows = [int(self.stop_row)]
+        while rows[-1] != 0:
+            rows.append(int(self.parent[rows[-1]]))
+        rows.reverse()
+        emitted = [
+            Emission(int(self.token[r]), self.kind_of(self.candidate[r]), r) for r in rows[1:]
+        ]
+        is_leaf = not (self.parent[1:] == rows[-1]).any()
+        last = Emission(int(self.emitted_token), "bonus" if is_leaf else "residual")
+        return rows, [*emitted, last]
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """A round as the loop knows it; `recorder.record_round` makes the trace's Round of it.
+
+    Attributes:
+        index: of the round in its run.
+        position: of the root in the sequence, prompt included.
+        emitted: tokens that reached the text.
+        text: what they added to it.
+        accepted, counted: draft tokens accepted, and tokens that count for tau.
+        expected_accepted: expected accepted tokens given the drawn tree.
+        ms: where its time went.
+        buffer, block: its numbers and its uniforms.
+    """
+
+    index: int
+    position: int
+    emitted: tuple[Emission, ...]
+    text: str
+    accepted: int
+    counted: int
+    expected_accepted: float
+    ms: Milliseconds
+    buffer: RoundBuffer
+    block: Block
 
 
 def pack(

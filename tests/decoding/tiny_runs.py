@@ -28,14 +28,16 @@ def tiny_pair() -> tuple:
     return target, draft
 
 
-def decoding(models: tuple, prompt=PROMPT, stop=(), eos=None, context=None, **params) -> Decoding:
+def decoding(
+    models: tuple, prompt=PROMPT, stop=(), eos=None, context=None, watch=None, **params
+) -> Decoding:
     target = Target(models[0], byte_level_tokenizer())
     target.eos_ids = frozenset(eos or ())
     if context is not None:
         target.context = context
     draft = LMDraft(Target(models[1], byte_level_tokenizer()), target.vocab_size)
     defaults = {"K": 4, "R": 12, "depth": 3, "S": 20, "max_new_tokens": 40, "probes": 2}
-    return Decoding(target, draft, DecodeParams(**(defaults | params)), prompt, stop)
+    return Decoding(target, draft, DecodeParams(**(defaults | params)), prompt, stop, watch=watch)
 
 
 def new_tokens(d: Decoding) -> list[int]:
