@@ -26,6 +26,7 @@ class Watch:
         now: seconds of a clock.
         plain_ms: what each plain step took.
         seconds: what they took in all, that of the warm-up included.
+        is_warm: whether one was taken already.
     """
 
     over: Callable[[], bool] = _never
@@ -33,11 +34,12 @@ class Watch:
     now: Callable[[], float] = time.perf_counter
     plain_ms: list[float] = field(default_factory=list)
     seconds: float = 0.0
+    is_warm: bool = False
 
     def beside(self, index: int, step: Callable[[], None]) -> None:
         """Time `step` before round `index` if it is the turn of one; the first also warms up.
 
-        >>> ticks = iter([0.0, 1.0, 3.0])
+        >>> ticks = iter([0.0, 1.0, 1.0, 3.0])
         >>> watch = Watch(times_plain=True, now=lambda: next(ticks))
         >>> watch.beside(0, lambda: None), watch.beside(1, lambda: None)
         (None, None)
@@ -46,14 +48,13 @@ class Watch:
         """
         if not self.times_plain or not is_turn(index):
             return
-        start = self.now()
-        if not self.plain_ms:
+        for _ in range(1 if self.is_warm else 2):
+            start = self.now()
             step()
-        between = self.now() if not self.plain_ms else start
-        step()
-        end = self.now()
-        self.plain_ms.append((end - between) * 1e3)
-        self.seconds += end - start
+            took = self.now() - start
+            self.seconds += took
+        self.is_warm = True
+        self.plain_ms.append(took * 1e3)
 
 
 def is_turn(index: int) -> bool:

@@ -52,7 +52,7 @@ class Engine:
         kept = words[-100:] if len(words) > 100 else words
         return " ".join(kept), len(kept), len(words)
 
-    def decode(self, prompt: str, params) -> Decoding:
+    def decode(self, prompt: str, params, watch=None) -> Decoding:
         if prompt == "fail":
             raise RheoError("The prompt has 9,999 tokens and the model's context ends at 2,048.")
         rounds = 60 if "long" in prompt else 8

@@ -113,7 +113,7 @@ def _ask(event: gr.EventData, visitor: PlaygroundVisitor) -> Any:
 def _answer(run: Run, asked: messages.Message, visitor: PlaygroundVisitor) -> messages.Message:
     if asked["what"] == "compare":
         return rerun.compared(visitor.runs, run, asked["other"])
-    return messages.answer(run, asked, this_machine.machine(asked["run"], run, visitor.runs))
+    return messages.answer(run, asked, this_machine.machine(asked["run"], run))
 
 
 def _status(pair: str) -> str:

@@ -3,6 +3,7 @@
 import html
 import math
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,10 +22,28 @@ COST_OF_A_LEVEL, _OVERHEAD = 0.06, 0.3  # in plain steps; they reproduce the pap
 
 @dataclass(frozen=True)
 class Plain:
-    """Plain autoregressive decoding as measured on this machine: median ms a token."""
+    """Plain autoregressive decoding as measured on this machine: ms a token.
+
+    Attributes:
+        ms: the median of so many `tokens`. fastest, slowest: the ends of their range.
+        beside: they were interleaved with the run that is compared, not measured before it.
+    """
 
     ms: float
     tokens: int
+    fastest: float
+    slowest: float
+    beside: bool = False
+
+    @classmethod
+    def of(cls, samples: Sequence[float], beside: bool = False) -> "Plain":
+        """Return the figures of at least one sample, in ms.
+
+        >>> Plain.of([40.0, 44.0, 90.0])
+        Plain(ms=44.0, tokens=3, fastest=40.0, slowest=90.0, beside=False)
+        """
+        low, high = min(samples), max(samples)
+        return cls(statistics.median(samples), len(samples), low, high, beside)
 
 
 @dataclass(frozen=True)
@@ -43,7 +62,7 @@ def plain_of(run: Run) -> Plain | None:
     """Return the reference of an autoregressive run; None for another, or without rounds."""
     if strategy_fields(run.params.get("strategy")).draws_tree or not run.rounds:
         return None
-    return Plain(statistics.median(r.ms.total for r in run.rounds), len(run.rounds))
+    return Plain.of([r.ms.total for r in run.rounds])
 
 
 def origins(run: Run) -> dict[str, int]:
@@ -175,12 +194,23 @@ def shares(run: Run) -> str:
     )
 
 
-def ratio(run: Run, machine: Machine) -> float | None:
-    """Return how many times as fast as plain decoding here it was; None if not measured."""
-    took = ms_a_token(run)
-    if took is None or not machine.here or machine.plain is None or plain_of(run) is not None:
+def ratio(run: Run, machine: Machine) -> tuple[float, float, float] | None:
+    """Return how many times as fast as plain decoding here it was; None if not measured.
+
+    The median of the plain steps gives the first number, their fastest and slowest the range.
+    """
+    took, plain = ms_a_token(run), machine.plain
+    if took is None or not machine.here or plain is None or plain_of(run) is not None:
         return None
-    return machine.plain.ms / took
+    return plain.ms / took, plain.fastest / took, plain.slowest / took
+
+
+def ended(run: Run, machine: Machine) -> str:
+    """Return what is added to the sentence on a run's end: its speed, if it was measured beside."""
+    times = ratio(run, machine)
+    if times is None or machine.plain is None or not machine.plain.beside:
+        return ""
+    return measures.ENDED.format(ratio=times[0], low=times[1], high=times[2])
 
 
 def speed(run: Run, machine: Machine) -> str:
@@ -195,10 +225,19 @@ def speed(run: Run, machine: Machine) -> str:
         return measures.MADE_ELSEWHERE.format(device=device(run), speed=1000 / took)
     if machine.plain is None:
         return measures.UNMEASURED
-    times = ratio(run, machine)
-    tokens = counted(machine.plain.tokens, measures.COUNTS["token"])
-    said = measures.MEASURED.format(ratio=times, ms=took, plain=machine.plain.ms, tokens=tokens)
-    return said if times >= 1 else f"{said} {_why_slow(run, machine.plain)}"
+    times, plain = ratio(run, machine), machine.plain
+    form = measures.MEASURED if plain.beside else measures.MEASURED_BEFORE
+    said = form.format(
+        ratio=times[0],
+        low=times[1],
+        high=times[2],
+        ms=took,
+        plain=plain.ms,
+        fastest=plain.fastest,
+        slowest=plain.slowest,
+        steps=counted(plain.tokens, measures.COUNTS["step"]),
+    )
+    return said if times[0] >= 1 else f"{said} {_why_slow(run, plain)}"
 
 
 def _why_slow(run: Run, plain: Plain) -> str:

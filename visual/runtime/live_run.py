@@ -10,6 +10,7 @@ from collections.abc import Generator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rheo.decoding.watch import Watch
 from rheo.errors import RheoError
 from rheo.params import DecodeParams
 from rheo.trace.schema import Run
@@ -33,8 +34,13 @@ def gpu_seconds(pair: str, prompt: str, params: DecodeParams) -> int:
 
 
 @on_gpu(gpu_seconds)
-def pieces(pair: str, prompt: str, params: DecodeParams) -> Generator[Run, None, None]:
+def pieces(
+    pair: str, prompt: str, params: DecodeParams, watch: Watch | None = None
+) -> Generator[Run, None, None]:
     """Yield runs of one round each, then one of none that says how it ended; see `grown`.
+
+    Args:
+        watch: what may end it within a round; by name, for it does not cross processes.
 
     Raises:
         RheoError: see `Engine.decode`; the pair is no longer the one that is loaded, the prompt
@@ -44,7 +50,7 @@ def pieces(pair: str, prompt: str, params: DecodeParams) -> Generator[Run, None,
     if loaded is None or loaded.engine is None:
         raise RheoError(labels.OTHER_PAIR)
     engine = loaded.engine
-    decoding = engine.decode(prompt, params)
+    decoding = engine.decode(prompt, params, watch=watch)
     limits.check_prompt(len(decoding.prompt_ids))
     failed = False
     try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from rheo.decoding.watch import Watch
 from rheo.errors import RheoError
 from rheo.params import DecodeParams
 from rheo.trace.schema import Run
@@ -19,7 +20,7 @@ from visual.runtime import live_run, queue, reference_speed, run_settings, this_
 from visual.runtime.model_loader import MODELS
 from visual.server import limits
 from visual.server.settings import current
-from visual.words import labels, links, measures, refusals
+from visual.words import labels, links, refusals
 
 if TYPE_CHECKING:
     from rheo.decoding.engine import Engine
@@ -51,7 +52,7 @@ class PlaygroundVisitor:
 
 
 def begin(visitor: PlaygroundVisitor) -> str:
-    """Let a run that still goes on end after its round; return the message that the next waits."""
+    """Let a run that still goes on end within its round; return the message that the next waits."""
     visitor.epoch += 1
     visitor.wanted = visitor.epoch
     visitor.doing = "waiting"
@@ -59,7 +60,7 @@ def begin(visitor: PlaygroundVisitor) -> str:
 
 
 def stop(visitor: PlaygroundVisitor) -> Any:
-    """End this visitor's run after its round, or at once where it still waits for the model."""
+    """End this visitor's run within its round, or at once where it still waits for the model."""
     visitor.epoch += 1
     if visitor.doing == "nothing":
         return gr.skip()
@@ -144,21 +145,25 @@ def _messages(
         return
     prompt, said = cut(loading.engine, prompt, params)
     visitor.doing = "decoding"
-    yield from _rounds(visitor, epoch, live_run.pieces(pair, prompt, params), prompt, said)
+    end = time.monotonic() + current().seconds
+    watch = Watch(lambda: visitor.epoch != epoch or time.monotonic() > end, times_plain=True)
+    pieces = live_run.pieces(pair, prompt, params, watch=watch)
+    yield from _rounds(visitor, epoch, pieces, watch, prompt, said)
 
 
 def _rounds(
     visitor: PlaygroundVisitor,
     epoch: int,
     pieces: Generator[Run, None, None],
+    watch: Watch,
     prompt: str,
     said: str,
 ) -> Generator[messages.Message, None, None]:
     """Yield a run's messages: it begins, its rounds, how it ended."""
     run: Run | None = None
-    key, began, how = secrets.token_hex(6), time.monotonic(), ""
+    key = secrets.token_hex(6)
     made: list[messages.Message] = []
-    reference_speed.decoded.append(key)
+    reference_speed.keep(key, watch.plain_ms)
     yield {"type": "begin", "key": key, "prompt": prompt, "transcript": "", "metrics": []}
     try:
         for piece in pieces:
@@ -168,18 +173,18 @@ def _rounds(
                 made.append(shown := messages.a_round(run, round))
                 running = {"sentence": f"{said} {labels.RUNNING}".strip(), "state": "running"}
                 yield {"type": "round", "round": shown, **messages.state(run), **running}
-            if visitor.epoch != epoch:
-                how = labels.STOPPED_RUN
-                break
-            if time.monotonic() - began > (most := current().seconds):
-                how = labels.TIME_IS_UP.format(seconds=most)
+            if watch.over():  # a round that goes on asks by itself
                 break
     finally:
         pieces.close()
     assert run is not None  # the last piece always comes
-    times = metrics.ratio(run, this_machine.machine(key, run, visitor.runs))
-    speed = measures.ENDED.format(ratio=times) if times else ""
-    how = how or labels.FINISHED.format(stop=labels.STOPS[run.stop]) + speed
+    if run.stop != "closed":
+        how = labels.FINISHED.format(stop=labels.STOPS[run.stop])
+        how += metrics.ended(run, this_machine.machine(key, run))
+    elif visitor.epoch != epoch:
+        how = labels.STOPPED_RUN
+    else:
+        how = labels.TIME_IS_UP.format(seconds=current().seconds)
     yield {
         **messages.whole(key, run, made=made),
         "settings": run_settings.made_with(run),

@@ -16,6 +16,7 @@ from typing import Any
 
 import gradio as gr
 
+from rheo.decoding.watch import Watch
 from rheo.errors import RheoError
 from rheo.trace.schema import Run
 from visual.words import refusals
@@ -25,7 +26,7 @@ if ZERO:
     import spaces  # before torch, or it refuses to work
 
 Pieces = Callable[..., Generator[Run, None, None]]
-_Answers = Callable[..., Generator[Run | str, None, None]]
+_Answers = Callable[..., Generator[Run | str | float, None, None]]
 
 
 def on_gpu(seconds: Callable[..., int]) -> Callable[[Pieces], Pieces]:
@@ -44,16 +45,20 @@ def on_gpu(seconds: Callable[..., int]) -> Callable[[Pieces], Pieces]:
 
 
 def _answering(run: Pieces, seconds: Callable[..., int]) -> _Answers:
-    """Return the worker's side: pieces, and last a sentence if the run failed or took too long."""
+    """Return the worker's side: pieces, the ms of plain steps beside them, and last a sentence if
+    the run failed or took too long."""
 
-    def answers(*arguments: Any) -> Generator[Run | str, None, None]:
+    def answers(*arguments: Any) -> Generator[Run | str | float, None, None]:
         most = seconds(*arguments)
         end = time.monotonic() + most
-        with closing(run(*arguments)) as pieces:
+        watch = Watch(over=lambda: time.monotonic() > end, times_plain=True)
+        with closing(run(*arguments, watch=watch)) as pieces:
             try:
                 for piece in pieces:
                     yield piece
-                    if time.monotonic() > end and piece.rounds:  # before it is cut off
+                    yield from watch.plain_ms
+                    watch.plain_ms.clear()
+                    if watch.over() and piece.stop == "closed":  # before it is cut off
                         yield refusals.GPU_TIME_IS_UP.format(seconds=most)
                         return
             except RheoError as error:
@@ -63,15 +68,23 @@ def _answering(run: Pieces, seconds: Callable[..., int]) -> _Answers:
 
 
 def _raised(answers: _Answers, run: Pieces) -> Pieces:
-    """Return the page's side: the pieces; a sentence, Gradio's own too, is a RheoError again."""
+    """Return the page's side: the pieces; a sentence, Gradio's own too, is a RheoError again.
+
+    The page's own watch stays on its side, where it is asked between two pieces; it is told what
+    plain steps took.
+    """
 
     @wraps(run)
-    def pieces(*arguments: Any) -> Generator[Run, None, None]:
+    def pieces(*arguments: Any, watch: Watch | None = None) -> Generator[Run, None, None]:
         with closing(answers(*arguments)) as found:
             try:
                 for answer in found:
                     if isinstance(answer, str):
                         raise RheoError(answer)
+                    if isinstance(answer, float):
+                        if watch is not None:
+                            watch.plain_ms.append(answer)
+                        continue
                     yield answer
             except gr.Error as error:  # no GPU free, the visitor's quota is used up
                 raise RheoError(str(error.message)) from None

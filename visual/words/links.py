@@ -44,4 +44,4 @@ CUT_TOKENS = (
     "The prompt was cut to its last {kept:,} of {length:,} tokens: the model’s context and this "
     "server take no more."
 )
-STOPPING = "Stopping after this round …"
+STOPPING = "Stopping …"

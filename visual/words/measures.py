@@ -13,6 +13,7 @@ COUNTS = {  # noun -> (one, more), for `rheo.counting.counted`
     "no kept child": ("not the kept child", "none of the {count:,} kept children"),
     "thread": ("{count} thread", "{count:,} threads"),
     "row": ("{count} row", "{count:,} rows"),
+    "step": ("{count} step", "{count:,} steps"),
     "slot": ("{count} slot", "{count:,} slots"),
 }
 
@@ -55,10 +56,9 @@ TIMELINE_LABEL = "Tokens by round: {counts}. On average {tau}."
 ROUNDS_HINT = "Choose a bar to see its round."
 
 # --- speed against plain decoding ---
-ENDED = "; {ratio:.2f}× the speed of plain decoding here"
+ENDED = "; {ratio:.2f}× the speed of plain decoding beside it ({low:.2f} to {high:.2f}×)"
 UNMEASURED = (
-    "Plain decoding has not been measured on this machine yet, so there is no speed-up to tell: "
-    "press Run with the strategy Autoregressive."
+    "This run was too short to time plain decoding beside it, so there is no speed-up to tell."
 )
 MADE_ELSEWHERE = (
     "Measured on another machine ({device}): {speed:.1f} tokens/s there. A speed-up compares with "
@@ -66,8 +66,14 @@ MADE_ELSEWHERE = (
 )
 THE_REFERENCE = "This is plain decoding itself: {ms:.0f} ms a token, the reference for speed-ups."
 MEASURED = (
-    "Speed-up on this machine: {ratio:.2f}×. A token took {ms:.0f} ms, plain decoding "
-    "{plain:.0f} ms (median of {tokens})."
+    "Speed-up on this machine: {ratio:.2f}× ({low:.2f} to {high:.2f}×). A token took {ms:.0f} ms, "
+    "a plain step {plain:.0f} ms: the median of {steps} between this run’s rounds, which "
+    "took {fastest:.0f} to {slowest:.0f} ms."
+)
+MEASURED_BEFORE = (
+    "Speed-up on this machine: about {ratio:.2f}×. A token took {ms:.0f} ms; this run was too "
+    "short to time plain steps beside it, which took {plain:.0f} ms when the model was loaded "
+    "(median of {steps}, {fastest:.0f} to {slowest:.0f} ms)."
 )
 WHY_SLOW = (
     "Why below 1: this device pays for every row. One verification of {rows} took as long as "

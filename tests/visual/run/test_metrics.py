@@ -71,11 +71,13 @@ def test_a_ratio_needs_a_measurement_of_this_machine():
     run = by_hand.run()
     assert metrics.speed(run, Machine()).startswith("Measured on another machine (CPU): 45.5")
     assert metrics.speed(run, Machine(here=True)) == measures.UNMEASURED
-    fast = metrics.speed(run, Machine(True, Plain(44.0, 12)))
-    assert "2.00×" in fast and "Why" not in fast
-    slow = metrics.speed(run, Machine(True, Plain(10.0, 12)))
-    assert "0.45×" in slow and "verification of 6 rows took as long as 3.0 plain steps" in slow
-    draft = metrics.speed(run, Machine(True, Plain(20.0, 12)))
+    fast = metrics.speed(run, Machine(True, Plain.of([22.0, 44.0, 66.0], beside=True)))
+    assert "2.00× (1.00 to 3.00×)" in fast and "Why" not in fast
+    assert "median of 3 steps between this run’s rounds, which took 22 to 66 ms" in fast
+    slow = metrics.speed(run, Machine(True, Plain.of([10.0] * 12)))
+    assert "about 0.45×" in slow and "10 ms when the model was loaded (median of 12 steps" in slow
+    assert "verification of 6 rows took as long as 3.0 plain steps" in slow
+    draft = metrics.speed(run, Machine(True, Plain.of([20.0], beside=True)))
     assert "0.91×" in draft
     assert "×" not in metrics.speed(run, Machine())  # nothing is made up
 
@@ -84,7 +86,7 @@ def test_a_plain_run_is_the_reference():
     run = by_hand.run()
     own = replace(run, params={**run.params, "strategy": "autoregressive"})
     assert metrics.plain_of(run) is None
-    assert metrics.plain_of(own) == Plain(44.0, 3)
+    assert metrics.plain_of(own) == Plain.of([44.0] * 3)
     assert "44 ms a token" in metrics.speed(own, Machine())
     assert metrics.projection(own) is None
 
@@ -112,21 +114,27 @@ def test_plain_decoding_is_measured_once_a_pair(monkeypatch):
     engine = SimpleNamespace(decode=lambda prompt, params: asked.append(params) or decoding)
     reference_speed.measure("a pair", engine, lambda stage, fraction: None)
     assert asked[0].strategy == "autoregressive" and decoding.closed
-    assert reference_speed.measured == {"a pair": Plain(41.0, 3)}  # the first two warm up
+    assert reference_speed.measured == {
+        "a pair": Plain.of([40.0, 41.0, 50.0])
+    }  # the first two warm up
 
 
-def test_the_machine_of_a_run(monkeypatch):
-    run = by_hand.run()
-    monkeypatch.setattr(reference_speed, "measured", {run.pair: Plain(41.0, 3)})
-    monkeypatch.setattr(reference_speed, "decoded", ["mine", "slow", "short"])
-    assert this_machine.machine("theirs", run, {}) == Machine(False, Plain(41.0, 3))
-    assert this_machine.machine("mine", run, {"mine": run}) == Machine(True, Plain(41.0, 3))
-    long = replace(run, rounds=run.rounds * 5, params={"strategy": "autoregressive"})
-    runs = {"slow": long, "short": replace(long, rounds=run.rounds), "opened": long}
-    assert this_machine.machine("mine", run, runs) == Machine(
-        True, Plain(44.0, 15)
-    )  # the visitor's own
-    assert this_machine.machine("mine", run, {"opened": long}).plain.ms == 41  # not somebody else's
+def test_the_reference_of_a_run_was_measured_beside_it(monkeypatch):
+    run, loading = by_hand.run(), Plain.of([41.0] * 3)
+    monkeypatch.setattr(reference_speed, "measured", {run.pair: loading})
+    monkeypatch.setattr(reference_speed, "_beside", {})
+    mine: list[float] = []
+    reference_speed.keep("mine", mine)
+    assert this_machine.machine("theirs", run) == Machine(False, loading)
+    assert this_machine.machine({"an": "object"}, run) == Machine(False, loading)
+    assert this_machine.machine("mine", run) == Machine(True, loading)
+    assert metrics.ended(run, this_machine.machine("mine", run)) == ""  # another moment's
+    mine += [88.0, 66.0, 44.0]  # the machine is busy now
+    assert this_machine.machine("mine", run).plain == Plain(66.0, 3, 44.0, 88.0, beside=True)
+    assert "3.00×" in metrics.ended(run, this_machine.machine("mine", run))
+    for i in range(5000):
+        reference_speed.keep(str(i), [1.0])
+    assert len(reference_speed._beside) <= 4096 and not reference_speed.is_of_here("mine")
 
 
 def test_the_cost_model_gives_the_papers_speed_ups():

@@ -36,7 +36,7 @@ def until(messages, kind):
     return next(message for message in messages if message["type"] == kind)
 
 
-def test_stop_ends_a_run_after_its_round():
+def test_stop_ends_a_run_of_a_model_that_is_asked_between_rounds_alone():
     visitor, messages = begun()
     until(messages, "round")
     said = json.loads(session.stop(visitor))

@@ -111,7 +111,7 @@ def test_only_offered_pairs(pair):
 
 
 def test_the_prompts_tokens_have_a_limit(monkeypatch):
-    engine = SimpleNamespace(decode=lambda *_: SimpleNamespace(prompt_ids=[1] * 1025))
+    engine = SimpleNamespace(decode=lambda *_, **__: SimpleNamespace(prompt_ids=[1] * 1025))
     loaded = SimpleNamespace(engine=engine)
     monkeypatch.setattr(live_run.MODELS, "look", lambda name: loaded)
     with pytest.raises(RheoError, match="1,025 tokens and this server takes 1,024"):

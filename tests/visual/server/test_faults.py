@@ -28,8 +28,7 @@ from tests.browser.app_process import served
 from tests.tiny import byte_level_tokenizer, tiny_model
 from tests.visitor import Visitor, run_values
 from tests.visual import sample
-from visual.runtime import live_run, queue, session
-from visual.server import settings
+from visual.runtime import live_run
 from visual.words import refusals
 
 ROOT = Path(__file__).parents[3]
@@ -274,13 +273,3 @@ def test_a_visitor_who_vanishes_frees_the_model(tmp_path):
         began = time.monotonic()
         assert Visitor(address).said(run_values())
         assert time.monotonic() - began < 14, "a long run takes 15 s"
-
-
-def test_a_run_has_a_deadline(engine, monkeypatch):
-    monkeypatch.setattr(session, "current", lambda: settings.read({"RHEO_SECONDS": "5"}))
-    clock = iter(range(0, 10**6, 3))
-    monkeypatch.setattr(session.time, "monotonic", lambda: next(clock))
-    visitor = session.PlaygroundVisitor()
-    pieces = live_run.pieces("tiny", "the cat", PARAMS)
-    *_, last = session._rounds(visitor, visitor.epoch, pieces, "the cat", "")
-    assert "5 s" in last["sentence"] and len(queue.MODEL_QUEUE) == 0
