@@ -5,7 +5,7 @@ import pytest
 from rheo.trace import io
 from tests.browser.app_process import served
 from tests.visual import by_hand
-from visual.run import metrics
+from visual.run import metrics, speedup
 from visual.words import measures
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -53,7 +53,7 @@ def test_the_box_tells_the_run_and_projects_it(page):
     page.wait_for_selector("[data-role=timeline] .main-svg")
     shown = page.locator("[data-role=figures-of-run] dt").all_inner_texts()
     assert shown == [label for label, *_ in metrics.figures(run)]
-    assert page.inner_text("[data-role=speed]") == metrics.speed(run, metrics.Machine())
+    assert page.inner_text("[data-role=speed]") == speedup.speed(run, speedup.Machine())
     assert page.locator("[data-role=shares] .rm-bar i").count() == 4
     usual = metrics.projected(run.tau, 2)
     assert page.inner_text(".rm-ratio") == f"{usual:.2f}×"

@@ -20,7 +20,7 @@ from visual.round import (
     transport_card,
     what_if_view,
 )
-from visual.run import metrics, timeline
+from visual.run import metrics, speedup, timeline
 from visual.style import palette
 from visual.tree import closeup, figure, graph
 from visual.tree.traces import CHOSEN, SIZES, WAITING_MARK, defaults
@@ -213,7 +213,7 @@ def _table(run: Run, round: Round) -> Message:
     return {"head": list(labels.COLUMNS.values()), "rows": rows}
 
 
-def answer(run: Run, asked: Message, machine: metrics.Machine = metrics.ELSEWHERE) -> Message:
+def answer(run: Run, asked: Message, machine: speedup.Machine = speedup.ELSEWHERE) -> Message:
     """Return what the browser asked for: {"what", "round", "node"}, for "whatif" also its settings.
 
     "what" is "panel", "walk", "ghosts", "closeup", "metrics", "whatif" or "table". "node" is an

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rheo.params import DecodeParams
-from visual.run.metrics import Plain
+from visual.run.speedup import Plain
 from visual.words import measures
 
 if TYPE_CHECKING:

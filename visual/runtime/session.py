@@ -15,7 +15,7 @@ from rheo.errors import RheoError
 from rheo.params import DecodeParams
 from rheo.trace.schema import Run
 from visual.browser import messages
-from visual.run import metrics
+from visual.run import speedup
 from visual.runtime import live_run, queue, reference_speed, run_settings, this_machine
 from visual.runtime.model_loader import MODELS
 from visual.server import limits
@@ -180,7 +180,7 @@ def _rounds(
     assert run is not None  # the last piece always comes
     if run.stop != "closed":
         how = labels.FINISHED.format(stop=labels.STOPS[run.stop])
-        how += metrics.ended(run, this_machine.machine(key, run))
+        how += speedup.ended(run, this_machine.machine(key, run))
     elif visitor.epoch != epoch:
         how = labels.STOPPED_RUN
     else:

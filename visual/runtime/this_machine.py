@@ -1,7 +1,7 @@
 """What the machine that serves the page knows beside a run's trace."""
 
 from rheo.trace.schema import Run
-from visual.run.metrics import Machine
+from visual.run.speedup import Machine
 from visual.runtime import reference_speed
 from visual.runtime.model_loader import MODELS
 

@@ -8,8 +8,8 @@ import pytest
 from rheo.trace.schema import Milliseconds
 from tests.visual import by_hand, sample
 from visual.browser import messages
-from visual.run import metrics
-from visual.run.metrics import Machine, Plain
+from visual.run import metrics, speedup
+from visual.run.speedup import Machine, Plain
 from visual.runtime import reference_speed, this_machine
 from visual.words import measures
 
@@ -34,7 +34,7 @@ def test_a_run_by_hand():
     }
     assert metrics.survival(run) == (3, 5)  # ␣sea ␣ate ␣now kept; ␣ice ␣bit dropped
     assert metrics.tested(run) == (1, 2, pytest.approx((0.25 + 1) / 2))
-    assert metrics.ms_a_token(run) == pytest.approx(3 * 44 / 6)
+    assert speedup.ms_a_token(run) == pytest.approx(3 * 44 / 6)
     shown = figures(run)
     assert shown[measures.FIGURES["tau"]] == "2.00"
     assert shown[measures.FIGURES["accepted"]] == f"{(1 + 2 + 1) / 3:.2f}"
@@ -57,37 +57,37 @@ def test_an_older_trace_says_that_its_expectation_counts_behind_end_tokens():
 
 def test_the_parts_of_a_round_sum_to_the_whole():
     run = by_hand.run()
-    assert metrics.milliseconds(run) == {"draft": 11, "target": 30, "verify": 2, "other": 1}
+    assert speedup.milliseconds(run) == {"draft": 11, "target": 30, "verify": 2, "other": 1}
     made = metrics.shares(run)
     for part, share in (("draft", 25), ("target", 68), ("verify", 5), ("other", 2)):
         assert f"{part} {share} %" in made
         assert (
-            f'data-part="{part}" style="width:{100 * metrics.milliseconds(run)[part] / 44:.2f}%"'
+            f'data-part="{part}" style="width:{100 * speedup.milliseconds(run)[part] / 44:.2f}%"'
             in made
         )
 
 
 def test_a_ratio_needs_a_measurement_of_this_machine():
     run = by_hand.run()
-    assert metrics.speed(run, Machine()).startswith("Measured on another machine (CPU): 45.5")
-    assert metrics.speed(run, Machine(here=True)) == measures.UNMEASURED
-    fast = metrics.speed(run, Machine(True, Plain.of([22.0, 44.0, 66.0], beside=True)))
+    assert speedup.speed(run, Machine()).startswith("Measured on another machine (CPU): 45.5")
+    assert speedup.speed(run, Machine(here=True)) == measures.UNMEASURED
+    fast = speedup.speed(run, Machine(True, Plain.of([22.0, 44.0, 66.0], beside=True)))
     assert "2.00× (1.00 to 3.00×)" in fast and "Why" not in fast
     assert "median of 3 steps between this run’s rounds, which took 22 to 66 ms" in fast
-    slow = metrics.speed(run, Machine(True, Plain.of([10.0] * 12)))
+    slow = speedup.speed(run, Machine(True, Plain.of([10.0] * 12)))
     assert "about 0.45×" in slow and "10 ms when the model was loaded (median of 12 steps" in slow
     assert "verification of 6 rows took as long as 3.0 plain steps" in slow
-    draft = metrics.speed(run, Machine(True, Plain.of([20.0], beside=True)))
+    draft = speedup.speed(run, Machine(True, Plain.of([20.0], beside=True)))
     assert "0.91×" in draft
-    assert "×" not in metrics.speed(run, Machine())  # nothing is made up
+    assert "×" not in speedup.speed(run, Machine())  # nothing is made up
 
 
 def test_a_plain_run_is_the_reference():
     run = by_hand.run()
     own = replace(run, params={**run.params, "strategy": "autoregressive"})
-    assert metrics.plain_of(run) is None
-    assert metrics.plain_of(own) == Plain.of([44.0] * 3)
-    assert "44 ms a token" in metrics.speed(own, Machine())
+    assert speedup.plain_of(run) is None
+    assert speedup.plain_of(own) == Plain.of([44.0] * 3)
+    assert "44 ms a token" in speedup.speed(own, Machine())
     assert metrics.projection(own) is None
 
 
@@ -128,10 +128,10 @@ def test_the_reference_of_a_run_was_measured_beside_it(monkeypatch):
     assert this_machine.machine("theirs", run) == Machine(False, loading)
     assert this_machine.machine({"an": "object"}, run) == Machine(False, loading)
     assert this_machine.machine("mine", run) == Machine(True, loading)
-    assert metrics.ended(run, this_machine.machine("mine", run)) == ""  # another moment's
+    assert speedup.ended(run, this_machine.machine("mine", run)) == ""  # another moment's
     mine += [88.0, 66.0, 44.0]  # the machine is busy now
     assert this_machine.machine("mine", run).plain == Plain(66.0, 3, 44.0, 88.0, beside=True)
-    assert "3.00×" in metrics.ended(run, this_machine.machine("mine", run))
+    assert "3.00×" in speedup.ended(run, this_machine.machine("mine", run))
     for i in range(5000):
         reference_speed.keep(str(i), [1.0])
     assert len(reference_speed._beside) <= 4096 and not reference_speed.is_of_here("mine")
