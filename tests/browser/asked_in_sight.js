@@ -1,4 +1,4 @@
-// Every guess of the run: how many there are, and what of them cannot be seen.
+// Every verdict on a node, guessed or told: how many there are, and what of them cannot be seen.
 async () => {
   const root = document.querySelector('#viewer [data-role=root]'), { __rheo } = root.parentElement;
   const part = (name) => root.querySelector(`[data-role=${name}]`), { view } = __rheo, wrong = [];
@@ -12,7 +12,7 @@ async () => {
     while (root.dataset.drawn !== String(at) || !view.answers.has(view.answers.name('closeup', 0))) await still();
     for (let frame = 0; frame <= view.lastFrame; frame += 1) {
       __rheo.seek(frame);
-      if (!view.asking) continue;
+      if (view.frames[frame].child === null || frame === view.lastFrame) continue;
       asked += 1;
       const plot = part('tree'), { child } = view.frames[frame], where = `round ${at + 1} step ${frame + 1}`;
       const drawn = () => plot.data.some((t) => (t.customdata || []).some(([node]) => node === child));
