@@ -12,6 +12,7 @@ from itertools import pairwise
 from rheo.errors import RheoError
 from rheo.params import DecodeParams
 from rheo.trace.candidates import LETTERS, places
+from rheo.trace.lengths import check_lengths
 from rheo.trace.schema import Candidates, Node, Round, Run, Step, Visit
 
 ONE = 1.001  # of sums in float32 that are 1
@@ -23,6 +24,7 @@ _OCTAVES = 64
 def check(run: Run) -> None:
     """Raise RheoError with the place of what cannot be."""
     params = DecodeParams.from_dict(run.params)
+    check_lengths(run, params)
     tokens = (*run.prompt_token_ids, run.first.token, *run.tokens, *run.end_tokens)
     _all(map(_token, tokens), "its tokens")
     for k, r in enumerate(run.rounds):

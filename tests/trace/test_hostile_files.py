@@ -73,7 +73,7 @@ def opened(blob: bytes) -> bool:
     except RheoError as error:
         one_sentence(str(error))
         return False
-    messages.dumps(messages.whole("key", run)).encode()
+    messages.dumps(messages.whole("key", run, most=None)).encode()
     for k, round in enumerate(run.rounds):
         for what in ("panel", "ghosts", "table"):
             node = len(round.nodes) - 1

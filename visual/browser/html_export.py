@@ -76,7 +76,7 @@ def pack(content: bytes) -> str:
 
 def payload(run: Run, show: int) -> messages.Message:
     """Return all that the viewer gets to know: a message, and answers by what it asks."""
-    message = {**messages.whole(KEY, run, show), "state": "recorded"}
+    message = {**messages.whole(KEY, run, show, most=None), "state": "recorded"}
     message["sentence"] = labels.RECORDED_RUN.format(stop=labels.STOPS[run.stop])
     return {
         "common": messages.common(),

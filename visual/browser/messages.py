@@ -28,6 +28,7 @@ from visual.words import labels, measures, recordings, sentences
 from visual.words.transcript_html import transcript
 
 Message = JsonObject  # what JSON can hold
+MOST_SENT = 1500  # nodes of the rounds in one message
 
 
 def dumps(message: object) -> str:
@@ -52,16 +53,31 @@ def common() -> Message:
     }
 
 
-def whole(key: str, run: Run, show: int = -1, made: list[Message] | None = None) -> Message:
+def whole(key: str, run: Run, show: int = -1, most: int | None = MOST_SENT) -> Message:
     """Return the message of a finished run.
 
     Args:
         key: names the run.
         show: the round to open at, from 0; -1 is the last.
-        made: its rounds, where they were made already.
+        most: nodes of the rounds in it, the one to open at first of all, then those that follow it;
+            another round is null, and the viewer asks for it. None is all, 0 is none.
     """
-    rounds = [a_round(run, r) for r in run.rounds] if made is None else made
+    sent = set(range(len(run.rounds))) if most is None else _sent(run, show, most)
+    rounds = [a_round(run, r) if at in sent else None for at, r in enumerate(run.rounds)]
     return {"type": "run", "key": key, "rounds": rounds, "show": show, **state(run)}
+
+
+def _sent(run: Run, show: int, most: int) -> set[int]:
+    """Return the rounds that a message has room for."""
+    count = len(run.rounds)
+    sent: set[int] = set()
+    for at in (at % count for at in range(show, show + count)):
+        nodes = len(run.rounds[at].nodes)
+        if not most or (sent and nodes > most):
+            break
+        sent.add(at)
+        most = max(0, most - nodes)
+    return sent
 
 
 def telling(run: Run) -> int:
@@ -73,15 +89,24 @@ def telling(run: Run) -> int:
     return max(range(len(run.rounds)), key=lambda k: weight(run.rounds[k]))
 
 
-def opening(key: str, run: Run, at: int) -> Message:
-    """Return the message that a page opens with; the panel it shows first is in it."""
+def opening(key: str, run: Run, at: int, file: str) -> Message:
+    """Return the message that a page opens with; the panel it shows first is in it.
+
+    Args:
+        file: address of the file that holds all rounds.
+    """
     node = figure.default_node(run.rounds[at])
     first = {answer_key(key, at, node, "panel"): panel(run, run.rounds[at], node)}
     said = {
         "sentence": labels.RECORDED_RUN.format(stop=labels.STOPS[run.stop]),
         "state": "recorded",
     }
-    return {**whole(key, run, at), "answers": first, **said}
+    return {**whole(key, run, at, most=1), "file": file, "answers": first, **said}
+
+
+def recorded_file(run: Run) -> bytes:
+    """Return the file of a recorded run: all its rounds, as `whole` would send them."""
+    return dumps([a_round(run, round) for round in run.rounds]).encode()
 
 
 def answer_key(key: str, at: int | str, node: int | str, what: str) -> str:
@@ -92,8 +117,8 @@ def answer_key(key: str, at: int | str, node: int | str, what: str) -> str:
 def state(run: Run) -> Message:
     """Return what stands above the tree: prompt, text so far, figures of the run."""
     return {
-        "prompt": run.prompt,
-        "note": run.note,
+        "prompt": sentences.harmless(run.prompt),
+        "note": sentences.harmless(run.note),
         "transcript": transcript(run),
         "metrics": sentences.summary(run)[:-1],
         "params": what_if_view.own(run),
@@ -120,7 +145,7 @@ def about(run: Run, template: str, names: tuple[str, ...]) -> str:
     name = run.params.get("strategy", "?")
     return template.format(
         strategy=labels.STRATEGY_NAMES.get(name, name),
-        pair=run.pair,
+        pair=sentences.harmless(run.pair),
         settings=sentences.settings(run, names, S=run.params.get("S") or FULL),
         seed=run.params.get("seed", "?"),
     )
@@ -216,8 +241,8 @@ def _table(run: Run, round: Round) -> Message:
 def answer(run: Run, asked: Message, machine: speedup.Machine = speedup.ELSEWHERE) -> Message:
     """Return what the browser asked for: {"what", "round", "node"}, for "whatif" also its settings.
 
-    "what" is "panel", "walk", "ghosts", "closeup", "metrics", "whatif" or "table". "node" is an
-    index; for a panel it may be the name of a pruned child.
+    "what" is "round", "panel", "walk", "ghosts", "closeup", "metrics", "whatif" or "table". "node"
+    is an index; for a panel it may be the name of a pruned child.
 
     Nothing in `asked` is trusted: it comes from outside.
 
@@ -232,6 +257,8 @@ def answer(run: Run, asked: Message, machine: speedup.Machine = speedup.ELSEWHER
         return pruned_panel(run, round, node)
     if type(node) is not int or not 0 <= node < len(round.nodes):
         raise ValueError("no such node")
+    if what == "round":
+        return a_round(run, round)
     if what == "panel":
         return panel(run, round, node)
     if what == "walk":  # all panels that a reader steps through

@@ -12,7 +12,7 @@ from gradio.context import Context
 
 from rheo.json_object import JsonObject
 from visual.browser import component, messages, source_files
-from visual.pages import controls, url_state
+from visual.pages import controls, recorded_runs, url_state
 from visual.runtime import run_settings, run_store
 from visual.runtime.session import PlaygroundVisitor
 from visual.words import links
@@ -99,7 +99,8 @@ def _shipped(values: url_state.Values, said: list[str]) -> tuple[JsonObject, Jso
         return {}, {}
     entry = run_store.gallery()[key]
     had = run_settings.made_with(run)
-    message = {**messages.whole(key, run, entry["round"]), "state": "recorded", "settings": had}
+    message = recorded_runs.shipped(key, run, entry["round"])
+    message |= {"state": "recorded", "settings": had}
     sentence = entry["title"] + run_settings.left_out(run)
     shown = {"value": messages.dumps({**message, "sentence": sentence})}
     return shown, {**url_state.defaults(), **had}

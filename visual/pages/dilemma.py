@@ -125,7 +125,7 @@ def shown(node: OneNode, run: Run, known: dict[str, Any]) -> dict[str, Any]:
 def drawn(run: Run) -> dict[str, Any]:
     """Return the viewer's message of a draw, with every answer that the viewer may ask for."""
     round = run.rounds[0]
-    message = messages.whole(_KEY, run, show=0)
+    message = messages.whole(_KEY, run, show=0, most=None)
     level = message["rounds"][0]["frames"][1]
     level |= {"sentence": slots.sentence(run, round), "card": slots.card(run, round)}
     panels = [messages.panel(run, round, node) for node in range(len(round.nodes))]

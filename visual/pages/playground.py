@@ -33,6 +33,7 @@ def head() -> gr.HTML:
 
 def build(status: gr.HTML) -> None:
     """Build the page inside the caller's Blocks."""
+    run_store.publish()
     visitor = gr.State(PlaygroundVisitor(), time_to_live=_IDLE, delete_callback=session.end)
     with gr.Row(elem_id="room"):
         with gr.Column(elem_id="rail", scale=0, min_width=272):
@@ -89,7 +90,8 @@ def _opening(run: Run | None) -> str:
         return ""
     first = run_store.gallery().get(run_store.GALLERY + run_store.FIRST.removesuffix(".json.gz"))
     at = first["round"] if first else messages.telling(run)  # what the run's note speaks of
-    message = messages.opening(run_store.RECORDED, run, at)
+    file = run_store.file(run_store.RECORDED)
+    message = messages.opening(run_store.RECORDED, run, at, file)
     return messages.dumps({**message, "settings": run_settings.made_with(run)})
 
 
@@ -103,11 +105,16 @@ def _ask(event: gr.EventData, visitor: PlaygroundVisitor) -> Any:
     except ValueError:
         answer = None
     except Exception:  # a view that fails costs the page that view alone
-        _LOG.exception("The %s of round %s could not be drawn", asked["what"], asked["round"])
+        _LOG.exception("A view of a run could not be made")
         answer = None
-    run_key, at, node, what = (str(asked[part])[:40] for part in ("run", "round", "node", "what"))
+    run_key, at, node, what = (_sent(asked[part]) for part in ("run", "round", "node", "what"))
     key = messages.answer_key(run_key, at, node, what)
     return gr.update(reply=messages.dumps({"key": key, "answer": answer, "at": time.time()}))
+
+
+def _sent(value: object) -> str:
+    """Return a part of an answer's key as it was sent, "" where it can be none."""
+    return str(value)[:60] if type(value) is str or type(value) is int else ""
 
 
 def _answer(run: Run, asked: messages.Message, visitor: PlaygroundVisitor) -> messages.Message:

@@ -9,6 +9,7 @@ import html
 import logging
 import secrets
 import time
+from collections.abc import Callable, Iterator
 from string import Template
 from typing import Any
 
@@ -21,15 +22,17 @@ from rheo.trace.schema import Run
 from visual.browser import component, html_export, messages, source_files
 from visual.pages import controls
 from visual.round import round_table
-from visual.runtime import run_settings, run_store, session
+from visual.runtime import queue, run_settings, run_store, session
 from visual.runtime.session import PlaygroundVisitor
 from visual.server.settings import current
-from visual.words import labels, recordings
+from visual.words import labels, recordings, refusals, sentences
 
 _LOG = logging.getLogger("rheoscope")
 PLAIN = 16 * 2**20  # bytes of a visitor's trace, unpacked: what is shown stays in memory
 _ROUNDS, _NODES, _TEXT = 1024, 1024, 4096  # of it; text: of a token, of the note
+_ALL_NODES = 40_000  # of all its rounds: 256 tokens at R = 128, a token a round
 _MARGIN = 32  # kB of a request that are not the file
+_messages: dict[tuple[str, int], messages.Message] = {}  # of shipped runs
 SAVED = ("json", "html", "csv")
 
 
@@ -70,6 +73,7 @@ def connect(
         "trigger_mode": "multiple",
     }
     gallery.open(opened, visitor, shown, queue=False, **hidden)
+    gallery.read(taken_in, visitor, shown, concurrency_limit=None, **hidden)  # a line of our own
     viewer.save(saved, visitor, viewer, concurrency_id="save", concurrency_limit=1, **hidden)
 
 
@@ -87,28 +91,48 @@ def _template(name: str, said: dict[str, str]) -> str:
 
 
 def opened(event: gr.EventData, visitor: PlaygroundVisitor) -> list[Any]:
-    """Return the run that {"key"} names or {"data"} holds, for the viewer and for the controls;
-    else one sentence for the viewer. A run that is decoded meanwhile ends without a word."""
-    key, data = getattr(event, "key", None), getattr(event, "data", None)
+    """Return the shipped run that {"key"} names, for the viewer and for the controls; else one
+    sentence for the viewer. A run that is decoded meanwhile ends without a word."""
+    key = getattr(event, "key", None)
+    return _shown(visitor, lambda: _shipped(key))
+
+
+def taken_in(event: gr.EventData, visitor: PlaygroundVisitor) -> Iterator[list[Any]]:
+    """Yield the visitor's place in line, then the run that {"data"} holds, as `opened` does: to
+    read and draw a trace takes the processor, which all visitors share."""
     try:
-        run, message = _shipped(key) if data is None else _own(data)
+        with queue.OPENING.ticket(current().queue) as ticket:
+            for count in queue.OPENING.places(ticket):
+                sentence = refusals.AHEAD.format(count=count)
+                yield _told(visitor, sentence, "waiting")
+            yield _shown(visitor, lambda: _own(getattr(event, "data", None)))
+    except queue.Full:
+        yield _told(visitor, recordings.TOO_MANY_OPEN, "wrong")
+
+
+def _shown(
+    visitor: PlaygroundVisitor, found: Callable[[], tuple[Run, messages.Message]]
+) -> list[Any]:
+    """Return a run that is found, and keep it for its visitor unless it is ours."""
+    try:
+        run, message = found()
         text = messages.dumps({"n": [visitor.epoch + 1, time.time()], **message})
     except RheoError as error:
-        return _refused(visitor, str(error))
+        return _told(visitor, str(error), "wrong")
     except Exception:  # numbers that no run has; the views were made for those of a run
         _LOG.exception("A trace that was opened could not be drawn")
-        return _refused(visitor, recordings.UNDRAWABLE)
+        return _told(visitor, recordings.UNDRAWABLE, "wrong")
     session.begin(visitor)
     visitor.doing = "nothing"
-    if data is not None:
-        visitor.keep(message["key"], run)
+    if message["key"] not in run_store.gallery():
+        visitor.runs.keep(message["key"], run)
     return [text, *controls.made_with(run, visitor.locked)]
 
 
-def _refused(visitor: PlaygroundVisitor, sentence: str) -> list[Any]:
+def _told(visitor: PlaygroundVisitor, sentence: str, state: str) -> list[Any]:
     """Return one sentence; the run shown stays, and so do the controls."""
     said = {"n": [visitor.epoch, time.time()], "type": "say", "sentence": sentence}
-    return [messages.dumps({**said, "state": "wrong"}), *(gr.skip() for _ in controls.RUN_INPUTS)]
+    return [messages.dumps({**said, "state": state}), *(gr.skip() for _ in controls.RUN_INPUTS)]
 
 
 def _shipped(key: object) -> tuple[Run, messages.Message]:
@@ -118,14 +142,21 @@ def _shipped(key: object) -> tuple[Run, messages.Message]:
     if run is None or entry is None:
         raise RheoError(recordings.NOT_THERE)
     said = recordings.GALLERY_RUN.format(title=entry["title"])
-    return run, {**messages.whole(key, run, entry["round"]), **_with_settings(run, said)}
+    return run, {**shipped(key, run, entry["round"]), **_with_settings(run, said)}
+
+
+def shipped(key: str, run: Run, at: int) -> messages.Message:
+    """Return the message of a shipped run: round `at`, and the file that holds them all."""
+    if (key, at) not in _messages:  # the same for everybody
+        _messages[key, at] = messages.whole(key, run, at, most=1) | {"file": run_store.file(key)}
+    return dict(_messages[key, at])
 
 
 def _own(data: object) -> tuple[Run, messages.Message]:
     run = read(data)
-    sentence = recordings.OPENED.format(pair=run.pair, stop=labels.STOPS[run.stop])
-    shown = _with_settings(run, sentence)
-    return run, {**messages.whole(secrets.token_hex(6), run, 0), **shown}
+    pair = sentences.harmless(run.pair)
+    shown = _with_settings(run, recordings.OPENED.format(pair=pair, stop=labels.STOPS[run.stop]))
+    return run, {**messages.whole(secrets.token_hex(16), run, 0), **shown}
 
 
 def _with_settings(run: Run, sentence: str) -> messages.Message:
@@ -155,11 +186,12 @@ def read(data: object) -> Run:
 
 def _check_size(run: Run) -> None:
     """Refuse a trace too large to draw: a drawing repeats a token's text at every node."""
-    nodes = max(len(round.nodes) for round in run.rounds)
+    nodes = [len(round.nodes) for round in run.rounds]
     text = max(map(len, [run.note, run.pair, *run.tokens.values()]))
     for count, limit, said in (
         (len(run.rounds), _ROUNDS, recordings.ROUNDS),
-        (nodes, _NODES, recordings.NODES),
+        (max(nodes), _NODES, recordings.NODES),
+        (sum(nodes), _ALL_NODES, recordings.ALL_NODES),
         (text, _TEXT, recordings.TEXT),
     ):
         if count > limit:

@@ -1,8 +1,8 @@
-"""The queue of visitors before the one model: first come, first served, of a bounded length.
+"""Queues of visitors, before the one model and before whatever opens a trace: first come, first
+served, of a bounded length.
 
 Gradio's own queue hides how long it is while a component shows no progress, and lets a full one
-answer with an error; here a visitor who waits reads how many
-are ahead, and one too many reads why.
+answer with an error; here a visitor who waits reads how many are ahead, and one too many reads why.
 """
 
 import threading
@@ -19,10 +19,14 @@ from visual.words import labels, refusals
 _POLL = 0.5  # seconds between two looks at the queue
 
 
-class ModelQueue:
+class Full(RheoError):
+    """So many wait already."""
+
+
+class VisitorQueue:
     """Tickets in the order they came. The first one has the model, the others wait.
 
-    >>> queue = ModelQueue()
+    >>> queue = VisitorQueue()
     >>> with queue.ticket(most=1) as first, queue.ticket(most=1) as second:
     ...     queue.ahead(first), queue.ahead(second)
     (0, 1)
@@ -40,12 +44,12 @@ class ModelQueue:
             most: tickets that may wait, besides the one that has the model.
 
         Raises:
-            RheoError: so many wait already.
+            Full: so many wait already.
         """
         mine = object()
         with self._moved:
             if len(self._tickets) > most:
-                raise RheoError(
+                raise Full(
                     refusals.QUEUE_FULL.format(visitors=counted(most, refusals.VISITORS_WAIT))
                 )
             self._tickets.append(mine)
@@ -66,11 +70,18 @@ class ModelQueue:
         with self._moved:
             self._moved.wait_for(lambda: self._tickets[0] is ticket, seconds)
 
+    def places(self, ticket: object) -> Iterator[int]:
+        """Yield how many come before this ticket, now and then, until none does."""
+        while count := self.ahead(ticket):
+            yield count
+            self.wait(ticket, _POLL)
+
     def __len__(self) -> int:
         return len(self._tickets)
 
 
-MODEL_QUEUE = ModelQueue()  # of this process, as the model is
+MODEL_QUEUE = VisitorQueue()  # of this process, as the model is
+OPENING = VisitorQueue()  # before whatever reads and draws a visitor's trace, one at a time
 
 
 def in_turn(

@@ -1,6 +1,7 @@
-"""Runs by key: the shipped ones, and a visitor's own."""
+"""Runs by key: the shipped ones, each also a file of the server, and a visitor's own."""
 
 import functools
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,12 +10,17 @@ from rheo.gallery.listing import read_index
 from rheo.json_object import JsonObject
 from rheo.trace.io import load
 from rheo.trace.schema import Run
+from visual.browser import messages
+from visual.server import cached_answer, routes
+from visual.server.cached_answer import CachedAnswer
 
 TRACES = Path(__file__).parents[2] / "assets" / "traces"
 FIRST = "first.json.gz"
 RECORDED = "recorded"  # the key of the run that the page opens with
 GALLERY = "gallery/"  # before the name of a shipped run
 _KEPT = 8  # shipped runs that stay in memory
+_files: dict[str, CachedAnswer] = {}
+_making = threading.Lock()
 
 
 @functools.cache
@@ -36,6 +42,31 @@ def _shipped(name: str) -> Run | None:
         return load(TRACES / f"{name}.json.gz")
     except RheoError:
         return None
+
+
+def publish() -> None:
+    """Let the server answer with every shipped run's file, made when it is first asked for."""
+    for key in (RECORDED, *gallery()):
+        cached_answer.PUBLISHED[f"/{file(key)}"] = functools.partial(_published, key)
+
+
+def file(key: str) -> str:
+    """Return the address of a shipped run's file, below the page's.
+
+    >>> file("gallery/first")
+    'recorded/first.json'
+    """
+    return f"{routes.RECORDED_FILES}{key.removeprefix(GALLERY)}.json"
+
+
+def _published(key: str) -> CachedAnswer | None:
+    with _making:  # sixty visitors wait for one to make it
+        if key not in _files:
+            run = find({}, key)
+            if run is None:
+                return None
+            _files[key] = CachedAnswer(messages.recorded_file(run), "application/json")
+    return _files[key]
 
 
 def find(own: Mapping[str, Run], key: object) -> Run | None:

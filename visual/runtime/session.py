@@ -17,15 +17,15 @@ from rheo.trace.schema import Run
 from visual.browser import messages
 from visual.run import speedup
 from visual.runtime import live_run, queue, reference_speed, run_settings, this_machine
+from visual.runtime.kept_runs import KeptRuns
 from visual.runtime.model_loader import MODELS
 from visual.server import limits
 from visual.server.settings import current
-from visual.words import labels, links, refusals
+from visual.words import labels, links, refusals, sentences
 
 if TYPE_CHECKING:
     from rheo.decoding.engine import Engine
 
-RUNS = 3  # a visitor's last ones: two to compare, and one more
 _POLL = 0.4  # seconds between two looks at a model that loads
 
 
@@ -37,18 +37,12 @@ class PlaygroundVisitor:
     says how far that run has come; `locked` are the settings that the link holds fast.
     """
 
-    runs: dict[str, Run] = field(default_factory=dict)
+    runs: KeptRuns = field(default_factory=KeptRuns)
     epoch: int = 0
     wanted: int = 0
     doing: str = "nothing"  # or "waiting" or "decoding"
     locked: tuple[str, ...] = ()
     repeated: object = None  # the key of the run that is to be run again; see `rerun`
-
-    def keep(self, key: str, run: Run) -> None:
-        """Put a run under its key; the oldest of more than `RUNS` is forgotten."""
-        self.runs[key] = run
-        while len(self.runs) > RUNS:
-            del self.runs[next(iter(self.runs))]
 
 
 def begin(visitor: PlaygroundVisitor) -> str:
@@ -161,22 +155,24 @@ def _rounds(
 ) -> Generator[messages.Message, None, None]:
     """Yield a run's messages: it begins, its rounds, how it ended."""
     run: Run | None = None
-    key = secrets.token_hex(6)
-    made: list[messages.Message] = []
+    key = secrets.token_hex(16)
     reference_speed.keep(key, watch.plain_ms)
-    yield {"type": "begin", "key": key, "prompt": prompt, "transcript": "", "metrics": []}
+    seen = sentences.harmless(prompt)
+    yield {"type": "begin", "key": key, "prompt": seen, "transcript": "", "metrics": []}
     try:
         for piece in pieces:
             run = live_run.grown(run, piece)
-            visitor.keep(key, run)
+            visitor.runs.grow(key, run)
             for round in piece.rounds:
-                made.append(shown := messages.a_round(run, round))
+                shown = messages.a_round(run, round)
                 running = {"sentence": f"{said} {labels.RUNNING}".strip(), "state": "running"}
                 yield {"type": "round", "round": shown, **messages.state(run), **running}
             if watch.over():  # a round that goes on asks by itself
                 break
     finally:
         pieces.close()
+        if run is not None:
+            visitor.runs.keep(key, run)
     assert run is not None  # the last piece always comes
     if run.stop != "closed":
         how = labels.FINISHED.format(stop=labels.STOPS[run.stop])
@@ -186,7 +182,7 @@ def _rounds(
     else:
         how = labels.TIME_IS_UP.format(seconds=current().seconds)
     yield {
-        **messages.whole(key, run, made=made),
+        **messages.whole(key, run, most=0),  # its rounds have all been sent
         "settings": run_settings.made_with(run),
         "sentence": f"{said} {how}".strip(),
         "state": "done",

@@ -4,9 +4,10 @@ that has it."""
 import functools
 import gzip
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+import anyio
 from starlette.responses import FileResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope
 
@@ -60,14 +61,17 @@ class CachedAnswer:
         return answer
 
 
-PUBLISHED: dict[str, CachedAnswer] = {}  # recorded runs by path: what `routes.RECORDED` serves
+# recorded runs by path: made when first asked for, which is not done on the server's own thread
+PUBLISHED: dict[str, Callable[[], CachedAnswer | None]] = {}
 
 
-def of_file(path: str) -> Response | CachedAnswer | None:
+async def of_file(path: str) -> Response | CachedAnswer | None:
     """Return the answer that one of our own files is; None where there is none at this path."""
     if path == routes.VENDOR:
         return FileResponse(routes.PLOTLY_JS, headers={"cache-control": WEEK})
-    return PUBLISHED.get(path)
+    if path not in PUBLISHED:
+        return None
+    return await anyio.to_thread.run_sync(PUBLISHED[path])
 
 
 class Recorder:

@@ -69,7 +69,7 @@ class Guard:
         if not cheap and not self.buckets.take(peer):
             raise Refused(429, refusals.TOO_MANY, {"retry-after": "5"})
         with self.open.one(peer):
-            answer = cached_answer.of_file(path) if cheap else None
+            answer = await cached_answer.of_file(path) if cheap else None
             if scope["method"] == "POST":
                 await self._call(scope, path, peer, receive, send)
             elif isinstance(answer, CachedAnswer):

@@ -10,12 +10,14 @@ PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 VENDOR = "/vendor/plotly.min.js"  # under a name that tells nothing of this machine
 
 _FILES = r"/(assets|static)(/[\w.-]{1,120}){1,6}|/theme\.css|/favicon\.ico|/robots\.txt"
-_RECORDED = r"/recorded/[\w-]{1,80}\.[0-9a-f]{12}\.json"  # a recorded run, by its content
+RECORDED_FILES = "recorded/"  # below the page's address: the shipped runs, a file each
 _API = "/gradio_api"
 _READ = rf"{_API}/(info|startup-events|queue/data|heartbeat/\w{{1,64}})|/config"
 _WRITE = rf"{_API}/(queue/join|run/predict)/?"
 
-FILES = re.compile(rf"{_FILES}|/manifest\.json|{re.escape(VENDOR)}|{_RECORDED}", re.ASCII)
+FILES = re.compile(
+    rf"{_FILES}|/manifest\.json|{re.escape(VENDOR)}|/{RECORDED_FILES}[\w-]{{1,80}}\.json", re.ASCII
+)
 GET = re.compile(rf"/|{_READ}", re.ASCII)
 POST = re.compile(_WRITE)
 SAME = re.compile(rf"/|/config|{_API}/info|/theme\.css|/manifest\.json")  # for everybody

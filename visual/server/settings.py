@@ -177,6 +177,9 @@ class Settings(BaseModel):
     body_kb: Annotated[int, _whole(16, 65536)] = _set(
         2048, "RHEO_MAX_BODY_KB", "2048", "largest request in kB"
     )
+    kept_mb: Annotated[int, _whole(16, 65536)] = _set(
+        128, "RHEO_KEPT_MB", "128", "MB of runs kept for all visitors, packed; the oldest go first"
+    )
     connections: Annotated[int, _whole(0, 1_000_000)] = _set(
         256, "RHEO_CONNECTIONS", "256", "requests of one address that are open at once; 0: any"
     )

@@ -33,6 +33,10 @@ GALLERY_RUN = "{title}. The settings on the left are this run’s"
 OPENED = "Trace opened: {pair}, stopped {stop}"
 LEFT_OUT = " It had {names}, which cannot be set here: Run makes another text."
 NOT_THERE = "There is no such recorded run; the one shown still works."
+ALL_NODES = "{count:,} nodes in all rounds"
+TOO_MANY_OPEN = (
+    "Too many traces are being opened to wait in line: try again in a minute; the run shown stays."
+)
 NO_ROUNDS = "This trace has no rounds to show."
 TRACE_TOO_LARGE = "This trace is larger than {limit}: it was not opened."
 TOO_MUCH = "This trace has {what}, more than can be shown: it was not opened."

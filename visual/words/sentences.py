@@ -51,6 +51,15 @@ def visible(char: str) -> str:
     return f"⟨U+{ord(char):04X}⟩" if unicodedata.category(char) in HIDDEN else char
 
 
+def harmless(text: str) -> str:
+    """Return a text as it is, with what cannot be seen, or turns others round, made visible.
+
+    >>> harmless("a b\\n\\u202ec")
+    'a b\\n⟨U+202E⟩c'
+    """
+    return "".join(char if char in " \n\t" else visible(char) for char in text)
+
+
 def _width(glyph: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in glyph)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from rheo.trace.schema import Emission, Run
 from visual.style.palette import MARKS
 from visual.words import labels
-from visual.words.sentences import name, visible
+from visual.words.sentences import harmless, name
 
 _BYTE = re.compile("⟨0x([0-9A-F]{2})⟩")  # a token that is no whole character
 
@@ -68,7 +68,7 @@ def _characters(texts: Iterable[str]) -> Iterator[str]:
     """Yield the running text by token: bytes join to characters, what would hide is shown."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     for text in texts:
-        plain = "".join(char if char in " \n\t" else visible(char) for char in text)
+        plain = harmless(text)
         parts = _BYTE.split(plain)  # text, byte, text, byte, ..., text
         raw = [bytes([int(p, 16)]) if i % 2 else p.encode() for i, p in enumerate(parts)]
         yield decoder.decode(b"".join(raw))

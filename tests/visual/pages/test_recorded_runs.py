@@ -19,7 +19,8 @@ from visual.pages import recorded_runs, slider_constraints, url_state
 from visual.pages.controls import RUN_INPUTS
 from visual.round import round_table
 from visual.runtime import run_settings, run_store
-from visual.runtime.session import RUNS, PlaygroundVisitor
+from visual.runtime.kept_runs import RUNS, KeptRuns
+from visual.runtime.session import PlaygroundVisitor
 from visual.words import labels, recordings
 
 SKIPPED = {"__type__": "update"}
@@ -41,7 +42,11 @@ def sent(run: Run, packed: bool = True) -> str:
 
 
 def answer(visitor: PlaygroundVisitor, **payload) -> tuple[dict, list]:
-    message, *controls = recorded_runs.opened(SimpleNamespace(**payload), visitor)
+    event = SimpleNamespace(**payload)
+    if "data" in payload:
+        *_, (message, *controls) = recorded_runs.taken_in(event, visitor)
+    else:
+        message, *controls = recorded_runs.opened(event, visitor)
     return json.loads(message), controls
 
 
@@ -128,7 +133,8 @@ def test_what_cannot_be_opened_is_one_sentence_and_nothing_changes(run, data, sa
     assert (message["type"], message["state"]) == ("say", "wrong")
     assert said in message["sentence"] and len(message["sentence"]) < 200
     assert controls == [SKIPPED] * len(RUN_INPUTS)
-    assert visitor == PlaygroundVisitor(epoch=3, wanted=2, doing="decoding")
+    assert (visitor.epoch, visitor.wanted, visitor.doing) == (3, 2, "decoding")
+    assert not visitor.runs
 
 
 def test_more_rounds_or_nodes_than_can_be_shown_are_one_sentence(run, monkeypatch):
@@ -170,9 +176,10 @@ def test_a_shipped_run_opens_at_its_round(run, tmp_path, monkeypatch):
 
 
 def file(made: Run, **asked) -> dict:
-    payload = {"run": "mine", "round": 0, "n": 4, **asked}
+    payload, own = {"run": "mine", "round": 0, "n": 4, **asked}, KeptRuns()
+    own.keep("mine", made)
     return json.loads(
-        recorded_runs.saved(SimpleNamespace(**payload), PlaygroundVisitor({"mine": made}))["saved"]
+        recorded_runs.saved(SimpleNamespace(**payload), PlaygroundVisitor(own))["saved"]
     )
 
 

@@ -158,6 +158,14 @@ def test_a_run_belongs_to_its_visitor(visitor, address):
         assert answer(visitor, ask | {"run": run}) is None
 
 
+def test_an_answer_repeats_no_object(visitor):
+    """Its key is made of what was asked for: text and whole numbers, nothing that Python shows."""
+    for odd in ({"a": 1}, ["x"], 1.5, None, True, {"__class__": {}}):
+        asked = dict.fromkeys(("run", "round", "node", "what"), odd)
+        reply = visitor.call("_ask", [None], asked).json()["data"][0]["props"]["reply"]
+        assert json.loads(reply)["key"] == "///"
+
+
 PATHS = (
     "/gradio_api/file=/etc/passwd", "/gradio_api/file=app.py", "/gradio_api/file=../app.py",
     "/gradio_api/file=%2e%2e/app.py", "/gradio_api/file=/proc/self/environ",

@@ -19,7 +19,7 @@ def test_the_defaults_are_those_of_the_table():
     made = settings.read({})
     shown = {f.json_schema_extra["variable"]: f.json_schema_extra["shown"] for f in FIELDS.values()}
     typed = {k: v for k, v in shown.items() if v.isdigit() or v in ("auto", "all", made.pair)}
-    assert len(typed) == 15 and settings.read(typed) == made
+    assert len(typed) == 17 and settings.read(typed) == made
     with pytest.raises(ValidationError):
         made.R = 3
 
@@ -41,6 +41,7 @@ NONSENSE = {
     "RHEO_PAIRS": ("smollm2-135m,nothing", ",", "qwen3-8b"),  # the last: without the default pair
     "RHEO_DEVICE": ("gpu", "cuda:x", "cuda:0;rm"),
     "RHEO_DTYPE": ("int8", "float"),
+    "RHEO_FORWARD": ("quick", "1"),
     "RHEO_HOME": (__file__, "~nobody-of-that-name"),
     "RHEO_MAX_PROMPT_TOKENS": ("0", "-1", "1e3", "nan"),
     "RHEO_MAX_NEW_TOKENS": ("0", "many", "9" * 30),
@@ -56,6 +57,7 @@ NONSENSE = {
     "RHEO_ROOT_PATH": ("rheo", "/a b", "javascript:x"),
     "RHEO_RATE": ("-5", "fast"),
     "RHEO_MAX_BODY_KB": ("1", "x" * 5000),
+    "RHEO_KEPT_MB": ("15", "all"),
     "RHEO_CONNECTIONS": ("-1", "all"),
     "RHEO_PROXIES": ("10", "yes"),
     "RHEO_HOSTS": ("http://a.org", "a b", "a/*", "*org"),

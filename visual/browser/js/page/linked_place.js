@@ -41,8 +41,12 @@ export class LinkedPlace {
   }
 
   go({ round = this.viewer.view.at + 1, step }) {   // as near as there is
+    const { viewer } = this, at = Math.min(round, viewer.view.rounds.length) - 1;
+    viewer.missing.need(at, () => this.stand(at, round, step));
+  }
+
+  stand(at, round, step) {
     const { viewer, link } = this, { view } = viewer;
-    const at = Math.min(round, view.rounds.length) - 1;
     viewer.show(at, step && 0);              // from the start, so that verdicts can be guessed
     if (step) viewer.seek(step - 1);
     if (at + 1 === round && (step || 0) <= view.lastFrame + 1) return;

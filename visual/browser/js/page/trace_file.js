@@ -21,7 +21,7 @@ export class TraceFile {
       packed = await new Response(file.stream().pipeThrough(new CompressionStream('gzip'))).blob();
     }
     if (packed.size > limits.packed) return this.refuse(words.large, file, limits.packed);
-    this.trigger('open', { data: await base64.encode(packed) });
+    this.trigger('read', { data: await base64.encode(packed) });
   }
 
   refuse(sentence, { name }, limit) {

@@ -41,9 +41,10 @@ export class RunComparison {
   }
 
   keep() {
-    const { props, trigger } = this.viewer, { seen, old } = this;
+    const { props, trigger, view } = this.viewer, { seen, old } = this;
     if (!props.value?.slice(0, 90).includes('"type":"run"')) return;
-    const message = JSON.parse(props.value);
+    const message = JSON.parse(props.value), { rounds } = message;
+    if (message.key === view.key) for (const at of rounds.keys()) rounds[at] ||= view.rounds[at] || null;
     seen.delete(message.key);
     seen.set(message.key, message);
     while (seen.size > KEPT) seen.delete(seen.keys().next().value);

@@ -5,6 +5,7 @@
 import { NodePanel } from '../panel/node_panel.js';
 import { TableBox } from '../panel/table_box.js';
 import { Answers } from '../state/answers.js';
+import { MissingRounds } from '../state/missing_rounds.js';
 import { ViewState } from '../state/view_state.js';
 import { TreeKeyboard } from '../tree/tree_keyboard.js';
 import { TreePlot } from '../tree/tree_plot.js';
@@ -26,6 +27,7 @@ export class Viewer {
     this.root = this.part('root');
     this.view = new ViewState();
     this.answers = this.view.answers = new Answers(this.view, trigger);
+    this.missing = new MissingRounds(this);
     this.painter = new PlotPainter(this.common.dark);
     this.tree = new TreePlot(this);
     this.keyboard = new TreeKeyboard(this);
@@ -75,6 +77,7 @@ export class Viewer {
   begin(message) {
     Object.assign(this.view, { key: message.key, rounds: [], at: -1, node: 0, follow: true, made: undefined });
     this.answers.start();
+    this.missing.start({});
     this.part('headline').textContent = '';
     this.count();
     this.transcript.tell(message);
@@ -86,7 +89,10 @@ export class Viewer {
     const { view } = this;
     const known = message.key === view.key && view.at >= 0;  // the run just watched, now complete
     const same = known && message.frame === undefined;       // a frame is where to begin anew
-    Object.assign(view, { key: message.key, rounds: message.rounds, made: message.settings });
+    const { rounds } = message, had = message.key === view.key ? view.rounds : [];
+    for (const at of rounds.keys()) rounds[at] ||= had[at] || null;
+    Object.assign(view, { key: message.key, rounds, made: message.settings });
+    this.missing.start(message);
     if (!same) {
       this.answers.start(message.answers);
       this.show(message.show < 0 ? view.rounds.length - 1 : message.show, message.frame);
@@ -104,6 +110,7 @@ export class Viewer {
   hear() {                                   // a view that was asked for
     const { key, answer } = JSON.parse(this.props.reply || '{}'), { view, answers } = this;
     answers.receive(key, answer);
+    this.missing.hear(key, answer);
     if (!answer) return;
     const panel = answers.get(answers.name('panel', view.node));
     if (panel && panel !== view.sheet) this.panel.fill(panel);
@@ -124,8 +131,11 @@ export class Viewer {
   // --- rounds, steps and nodes ---
 
   show(at, frame) {                          // a round, finished unless a frame is named
+    this.missing.need(at, () => this.enter(at, frame));
+  }
+
+  enter(at, frame) {
     const round = this.view.rounds[at];
-    if (!round) return;
     this.playback.pause();
     this.view.enter(at);
     if (frame !== undefined) {               // from its start: before it is drawn, so that it is drawn once

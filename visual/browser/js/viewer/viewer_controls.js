@@ -61,12 +61,13 @@ export class ViewerControls {
     part('transcript').addEventListener('click', ({ target }) => {
       const token = target.closest('.token'), round = token?.dataset.round;
       if (round === undefined) return;
-      const at = view.rounds.findIndex(({ index }) => String(index) === round);
       const nth = [...part('transcript').querySelectorAll(`[data-round="${round}"]`)].indexOf(token);
-      if (at !== view.at) viewer.show(at);
-      const found = view.frames.findIndex((frame) => frame.emitted > nth);
-      viewer.playback.go(found < 0 ? view.lastFrame : found);
-      if (token.dataset.node !== undefined) viewer.choose(Number(token.dataset.node));
+      viewer.missing.need(Number(round), () => {
+        if (Number(round) !== view.at) viewer.show(Number(round));
+        const found = view.frames.findIndex((frame) => frame.emitted > nth);
+        viewer.playback.go(found < 0 ? view.lastFrame : found);
+        if (token.dataset.node !== undefined) viewer.choose(Number(token.dataset.node));
+      });
     });
   }
 
