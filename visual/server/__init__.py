@@ -31,6 +31,17 @@ class Page(gr.Blocks):
         except Exception:
             raise gr.Error(refusals.BAD_VALUE, print_exception=False) from None
 
+    async def postprocess_data(self, *given: Any, **named: Any) -> list[Any]:
+        """Return the outputs without the methods that Gradio puts into an update: a component has
+        one for each event, also where a prop has that name, and would be sent as its repr."""
+        outputs: list[Any] = await super().postprocess_data(*given, **named)
+        return [
+            {key: value for key, value in output.items() if not callable(value)}
+            if isinstance(output, dict)
+            else output
+            for output in outputs
+        ]
+
 
 class GuardedApp(App):
     """Gradio's application with the guard around all of it, its own middleware included."""

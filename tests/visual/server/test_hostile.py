@@ -162,8 +162,9 @@ def test_an_answer_repeats_no_object(visitor):
     """Its key is made of what was asked for: text and whole numbers, nothing that Python shows."""
     for odd in ({"a": 1}, ["x"], 1.5, None, True, {"__class__": {}}):
         asked = dict.fromkeys(("run", "round", "node", "what"), odd)
-        reply = visitor.call("_ask", [None], asked).json()["data"][0]["props"]["reply"]
-        assert json.loads(reply)["key"] == "///"
+        answer = visitor.call("_ask", [None], asked)
+        assert " at 0x" not in answer.text
+        assert json.loads(answer.json()["data"][0]["props"]["reply"])["key"] == "///"
 
 
 PATHS = (
