@@ -1,0 +1,59 @@
+"""What a round costs: the convex curve, the budget made of it, and what is measured and kept."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from rheo.decoding import round_cost
+from rheo.decoding.round_cost import RoundCost, convex, known, measure
+from tests.decoding.tiny_runs import tiny_pair
+
+
+def test_the_curve_is_convex_and_nowhere_above_the_points():
+    generator = np.random.default_rng(1)
+    for _ in range(50):
+        rows = [1, 2, 4, 8, 16, 31]
+        ms = list(10 + generator.random(6).cumsum() * 5 - 2 * generator.random(6))
+        curve = np.array(convex(rows, ms, 40))
+        assert np.all(np.diff(curve, 2) >= -1e-9)
+        assert np.all(curve[[n - 1 for n in rows]] <= np.array(ms) + 1e-9)
+        assert curve[0] == pytest.approx(ms[0])
+        # the largest such: it meets at least the ends
+        assert curve[30] == pytest.approx(ms[-1])
+
+
+def test_one_point_is_a_constant():
+    assert convex([1], [5.0], 3) == [5.0, 5.0, 5.0]
+
+
+def test_a_dear_row_makes_a_small_tree_and_a_dear_level_a_shallow_one():
+    score = torch.tensor([0.5, 0.3, 0.2, 0.1, 0.05]).log()
+    cheap = RoundCost((1, 6), (20.0, 20.5), 1.0, 0.2).budget(5)
+    dear = RoundCost((1, 6), (20.0, 70.0), 1.0, 15.0).budget(5)
+    assert cheap.size(score).item() == 5
+    assert dear.size(score).item() == 1
+    assert cheap.grow_min == pytest.approx(0.01)
+    assert dear.grow_min == pytest.approx(0.75)
+
+
+def test_measured_once_and_kept_with_its_conditions(monkeypatch, tmp_path):
+    monkeypatch.setenv("RHEO_HOME", str(tmp_path))
+    target, draft = tiny_pair()
+    calls = []
+
+    def counted(*args):
+        calls.append(args)
+        return measure(*args)
+
+    monkeypatch.setattr(round_cost, "measure", counted)
+    first, again = (known(target, draft, "tiny", 8, 3) for _ in range(2))
+    assert first == again and len(calls) == 1
+    assert first.rows == (1, 2, 4, 8, 9) and min(*first.forward, first.root, first.level) > 0
+    known(target, draft, "tiny", 16, 3)  # another condition
+    assert len(calls) == 2
+    (tmp_path / "round_costs.json").write_text("{half")
+    known(target, draft, "tiny", 8, 3)
+    assert len(calls) == 3
+    assert len(json.loads((tmp_path / "round_costs.json").read_text())) == 1
