@@ -85,6 +85,7 @@ STRATEGY_FIELDS: dict[str, StrategyFields] = {
     ),
 }
 STRATEGIES = tuple(STRATEGY_FIELDS)
+BUDGETS = ("count", "auto")
 
 
 def strategy_fields(name: object) -> StrategyFields:
@@ -118,6 +119,8 @@ class DecodeParams:
         top_p, top_k: processors of the target, as in plain sampling; 1.0 and 0 switch them off.
         seed: of the one generator that every uniform comes from.
         max_new_tokens: tokens after the prompt, an EOS included.
+        budget: "count" keeps R nodes; "auto" as many of them as pay on this machine, by costs
+            measured before the run (algorithm section 7).
 
     Raises:
         RheoError: a value out of its range, or a pair of values that cannot go together.
@@ -140,12 +143,17 @@ class DecodeParams:
     top_k: int = int(RANGES["top_k"].default)
     seed: int = int(RANGES["seed"].default)
     max_new_tokens: int = int(RANGES["max_new_tokens"].default)
+    budget: str = "count"
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
             raise RheoError(
                 f"There is no strategy {shown(self.strategy)}: choose one of "
                 f"{', '.join(STRATEGIES)}."
+            )
+        if self.budget not in BUDGETS:
+            raise RheoError(
+                f"There is no budget {shown(self.budget)}: choose one of {', '.join(BUDGETS)}."
             )
         for name, row in RANGES.items():
             object.__setattr__(self, name, row.read(getattr(self, name)))

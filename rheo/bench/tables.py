@@ -7,6 +7,7 @@ from rheo.bench.confidence import IntervalDict
 from rheo.bench.expected_acceptance import Compared
 from rheo.bench.throughput import Throughput
 from rheo.bench.vs_generate import AgainstGenerate
+from rheo.bench.vs_plain import AgainstPlain
 from rheo.counting import counted
 from rheo.params import DecodeParams
 
@@ -54,6 +55,25 @@ def interval(cell: IntervalDict | None, digits: int = 2, sign: str = "") -> str:
     if cell["low"] is None:
         return value
     return f"{value} [{cell['low']:{sign}.{digits}f}, {cell['high']:{sign}.{digits}f}]"
+
+
+def against_plain(rows: Sequence[AgainstPlain]) -> str:
+    """Return the table of `vs_plain.against_plain`."""
+    header = ["T", "x plain", "tau", "tokens/s", "plain tokens/s", "ms a round"]
+    return aligned(
+        header,
+        [
+            [
+                number(row["T"], 1),
+                interval(row["ratio"]),
+                number(row["tau"]),
+                number(row["tokens_per_s"], 1),
+                number(row["plain_tokens_per_s"], 1),
+                number(row["ms"]["total"], 1),
+            ]
+            for row in rows
+        ],
+    )
 
 
 def sampled(result: Throughput) -> str:

@@ -9,7 +9,7 @@ from rheo.cli.streams import typed
 from rheo.cli.training import add_corpus, add_train
 from rheo.cli.types import head_layers, in_range, positive, swept
 from rheo.models.hub.catalogue import DEFAULT, PAIRS
-from rheo.params import STRATEGIES, DecodeParams
+from rheo.params import BUDGETS, STRATEGIES, DecodeParams
 from rheo.ranges import RANGES
 from rheo.version import __version__
 
@@ -59,7 +59,9 @@ def parser() -> argparse.ArgumentParser:
 
 def params_of(args: argparse.Namespace, strategy: str) -> DecodeParams:
     """Return the decoding arguments as validated parameters. Raises RheoError."""
-    return DecodeParams(strategy, **{field: getattr(args, field) for _, field, *_ in _DECODING})
+    fields = {field: getattr(args, field) for _, field, *_ in _DECODING}
+    budget = args.budget or ("auto" if getattr(args, "against_plain", False) else BUDGETS[0])
+    return DecodeParams(strategy, budget=budget, **fields)
 
 
 _Commands = argparse._SubParsersAction  # argparse has no public name for it
@@ -146,7 +148,7 @@ def _add_bench(command: argparse.ArgumentParser) -> None:
         "--strategies",
         metavar="A,B",
         help=f"some of {', '.join(STRATEGIES)} (default: {','.join(WITH_REFERENCE)}; with "
-        f"--expected or --ablation: {','.join(COMPARED)})",
+        f"--expected or --ablation: {','.join(COMPARED)}; with --against-plain: rheo)",
     )
     add("--limit", type=positive, metavar="N", help="N prompts at most, taken in turn by suite")
     add("--json", action="store_true", help="print one JSON object instead of tables")
@@ -181,6 +183,12 @@ def _add_measures(command: argparse.ArgumentParser) -> None:
         choices=["depth1"],
         help="the probability that the first draft token is accepted, beside the paper's, and as "
         "it was measured there: one level, all K slots kept (whatever --depth and --nodes say)",
+    )
+    one_of.add_argument(
+        "--against-plain",
+        action="store_true",
+        help="the first of --strategies (default: rheo) against plain decoding at T = 0 and 1, "
+        "prompt by prompt in turns",
     )
     one_of.add_argument(
         "--against-generate",
@@ -226,6 +234,12 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
 def _add_decoding(parser: argparse.ArgumentParser) -> None:
     """Add every field of `DecodeParams` but the strategy."""
     group = parser.add_argument_group("decoding")
+    group.add_argument(
+        "--budget",
+        choices=BUDGETS,
+        help="count keeps --nodes nodes; auto keeps as many of them as pay on this machine, by "
+        "costs that are measured once before a run (default: count; with --against-plain: auto)",
+    )
     for option, field, metavar in _DECODING:
         row = RANGES[field]
         group.add_argument(

@@ -132,7 +132,7 @@ def _measure(
     args: argparse.Namespace, strategies: list[str], prompts: list["Prompt"]
 ) -> tuple[dict[str, object], str]:
     """Return the figures that were asked for, and their tables."""
-    from rheo.bench import ablation, expected_acceptance, tables, throughput, vs_generate
+    from rheo.bench import ablation, expected_acceptance, tables, throughput, vs_generate, vs_plain
 
     params, engine = params_of(args, "rheo"), _engine(args)
     if args.ablation:
@@ -140,6 +140,10 @@ def _measure(
     if args.against_generate:
         ratios = vs_generate.against_generate(engine, prompts, params, args.repeats, args.raw)
         result, text = dict(ratios), tables.pairs(ratios)
+    elif args.against_plain:
+        strategy = strategies[0] if args.strategies else params.strategy
+        rows = vs_plain.against_plain(engine, prompts, params, strategy, args.raw)
+        result, text = {"against_plain": rows}, tables.against_plain(rows)
     elif args.expected or args.ablation:
         sweep = expected_acceptance.Sweep(*args.sweep) if args.sweep else None
         compared = expected_acceptance.compare(

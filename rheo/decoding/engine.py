@@ -2,13 +2,16 @@
 
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
+from rheo.algorithm.budget import Budget
 from rheo.decoding.generation import Generation
 from rheo.decoding.loop import Decoding
 from rheo.decoding.recorder import record_run
+from rheo.decoding.round_cost import known
 from rheo.decoding.watch import Watch
 from rheo.errors import RheoError
 from rheo.models.loader import LoadedPair
@@ -75,7 +78,12 @@ class Engine:
             raise RheoError("The prompt is empty: type at least one character.")
         if not all(0 <= token < self.target.vocab_size for token in ids):
             raise RheoError(f"Token ids go from 0 to {self.target.vocab_size - 1}.")
-        return Decoding(self.target, self.draft, params, ids, stop, self._lock, watch)
+        budget = None if params.budget == "count" else partial(self._budget, params.R, params.K)
+        return Decoding(self.target, self.draft, params, ids, stop, self._lock, watch, budget)
+
+    def _budget(self, R: int, K: int) -> Budget:
+        """Return what a round may cost here; measured first where it is not known yet."""
+        return known(self.target, self.draft, self.pair.name, R, K).budget(R)
 
     def record(self, decoding: Decoding, prompt: str) -> Run:
         """Return everything decoded so far as a trace; see `record_run`."""

@@ -2,11 +2,12 @@
 
 import contextlib
 import threading
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 
 import torch
 from torch import Tensor
 
+from rheo.algorithm.budget import ALL, Budget
 from rheo.algorithm.distribution import draw, target_distribution
 from rheo.algorithm.strategies import TABLE
 from rheo.algorithm.tree import Kept, Tree, grow, prune, root_only
@@ -34,11 +35,13 @@ class Decoding:
         stop: strings that end the text; they are cut off, the token that completes one is kept.
         lock: held while the rounds run; the models' caches hold one sequence.
         watch: what may end it within a round, and times plain steps beside it.
+        budget: asked once, when the rounds begin; None spends all of R.
 
     Attributes:
         first: the token sampled at prefill, once iteration has begun.
         rounds: the rounds so far.
         prefill_ms: prompt to first token.
+        budget: what a round may spend, once iteration has begun.
 
     Raises:
         RheoError: the prompt fills the context, the draft knows fewer tokens than K; from the
@@ -54,6 +57,7 @@ class Decoding:
         stop: Sequence[str] = (),
         lock: "threading.Lock | None" = None,
         watch: Watch | None = None,
+        budget: Callable[[], Budget] | None = None,
     ) -> None:
         if len(prompt_ids) >= target.context:
             raise RheoError(
@@ -72,6 +76,7 @@ class Decoding:
         self._ends = torch.tensor(ends, dtype=torch.int64, device=target.device)
         self._output = OutputText(target, self.stop, params.max_new_tokens)
         self._cancelled, self._watch = False, watch or Watch()
+        self.budget, self._ask_budget = ALL, budget
         self._lock = lock or threading.Lock()
         self._iterator = self._run()
         self._check_support()
@@ -112,6 +117,8 @@ class Decoding:
 
     def _decode(self) -> Iterator[Decoded]:
         uniforms = UniformSource(self.params)
+        if self._ask_budget is not None and self.params.drafts:
+            self.budget = self._ask_budget()
         with torch.inference_mode():
             clock = Clock(self.target.device)
             first, features = self._prefill(uniforms)
@@ -245,8 +252,9 @@ class Decoding:
             S=params.S,
             T=params.T,
             target_ids=draft.target_ids,
+            budget=self.budget,
         )
-        return tree, prune(tree, root, params.R)
+        return tree, prune(tree, root, params.R, self.budget)
 
     def _verify(
         self, tree: Tree, kept: Kept, logits: Tensor, block: Block, depth: int

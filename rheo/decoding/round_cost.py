@@ -15,6 +15,7 @@ from pathlib import Path
 import torch
 
 from rheo.algorithm.budget import Budget
+from rheo.json_object import JsonObject
 from rheo.models.draft.protocol import Draft
 from rheo.models.hub.cache_dir import home
 from rheo.models.target.target import Target
@@ -99,7 +100,7 @@ def measure(target: Target, draft: Draft, R: int, K: int) -> RoundCost:
         R: the largest tree. K: nodes of a level.
     """
     most = max(2, min(R + 1, target.context - 2))
-    rows = tuple(n for n in _ROWS if n < most) + (most,)
+    rows = (*(n for n in _ROWS if n < most), most)
     context = max(2, min(_CONTEXT, target.context - most))
     ids = torch.arange(context + most, device=target.device) % target.vocab_size
     target.reset(context + most)
@@ -157,7 +158,7 @@ def known(target: Target, draft: Draft, pair: str, R: int, K: int) -> RoundCost:
     return RoundCost(tuple(found["rows"]), tuple(found["forward"]), found["root"], found["level"])
 
 
-def _read(path: Path) -> dict:
+def _read(path: Path) -> JsonObject:
     """Return the file's entries; none of a file that is not there or not whole."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))

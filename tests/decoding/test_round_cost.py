@@ -8,7 +8,7 @@ import torch
 
 from rheo.decoding import round_cost
 from rheo.decoding.round_cost import RoundCost, convex, known, measure
-from tests.decoding.tiny_runs import tiny_pair
+from tests.decoding.tiny_runs import decoding, new_tokens, run_of, tiny_pair
 
 
 def test_the_curve_is_convex_and_nowhere_above_the_points():
@@ -40,7 +40,8 @@ def test_a_dear_row_makes_a_small_tree_and_a_dear_level_a_shallow_one():
 
 def test_measured_once_and_kept_with_its_conditions(monkeypatch, tmp_path):
     monkeypatch.setenv("RHEO_HOME", str(tmp_path))
-    target, draft = tiny_pair()
+    made = decoding(tiny_pair())
+    target, draft = made.target, made.draft
     calls = []
 
     def counted(*args):
@@ -57,3 +58,21 @@ def test_measured_once_and_kept_with_its_conditions(monkeypatch, tmp_path):
     known(target, draft, "tiny", 8, 3)
     assert len(calls) == 3
     assert len(json.loads((tmp_path / "round_costs.json").read_text())) == 1
+
+
+COSTS = RoundCost((1, 2, 13), (20.0, 21.0, 40.0), 1.0, 1.5)
+
+
+@pytest.mark.parametrize("T", [0.0, 1.0])
+def test_a_budget_changes_the_trees_and_at_T_0_not_the_text(T):
+    """With a budget rounds have fewer nodes; greedy text cannot depend on what was drafted."""
+    whole = decoding(tiny_pair(), T=T)
+    some = decoding(tiny_pair(), T=T)
+    some._ask_budget = lambda: COSTS.budget(12)
+    texts = [new_tokens(each) for each in (whole, some)]
+    sizes = [[len(r.buffer.token) - 1 for r in each.rounds] for each in (whole, some)]
+    assert set(sizes[0]) == {12}
+    assert max(sizes[1]) < 12 and len(set(sizes[1])) > 2
+    if T == 0:
+        assert texts[0] == texts[1]
+    assert run_of(some).rounds[0].nodes  # such rounds are recorded as others are
