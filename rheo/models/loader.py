@@ -41,7 +41,14 @@ class LoadedPair:
 
     @property
     def warning(self) -> str | None:
-        """Return a sentence when the draft does not fit its target as its file says, else None."""
+        """Return a sentence when the draft does not fit its target as its file says, or its window
+        is shorter than the target's context; else None."""
+        if isinstance(self.draft, LMDraft) and self.draft.window < self.target.context:
+            return (
+                f"The draft's context ends at {self.draft.window:,} tokens, the target's at "
+                f"{self.target.context:,}: in a longer text the draft sees only the latest tokens "
+                "and fewer of its guesses are accepted; the text stays the target's."
+            )
         return self.check.warning if self.check else None
 
 

@@ -9,6 +9,7 @@ from transformers import PreTrainedTokenizerBase
 from rheo.errors import RheoError
 from rheo.models.draft.protocol import descend
 from rheo.models.target.target import Target
+from rheo.ranges import RANGES
 
 
 class LMDraft:
@@ -17,11 +18,18 @@ class LMDraft:
     It is a `Target` that nobody verifies: committed tokens go through `prefill`, a level of the
     tree through `grow`, whose scratch rows the next `prefill` drops.
 
+    Its window may be shorter than the target's context. Where a text would leave it, the cache
+    restarts with the latest tokens, half a window of them: drafts then know less and get worse, but
+    whatever they are drawn from is what verification reads, so that the text stays the target's.
+
     Args:
         model: the draft LM.
         vocab_size: the target's number of logits. Two models of one family may pad theirs
             differently; the draft's logits are cut to the ids that both have.
         name: shown to people.
+
+    Attributes:
+        window: positions that the draft LM has.
     """
 
     target_ids = None
@@ -30,6 +38,9 @@ class LMDraft:
     def __init__(self, model: Target, vocab_size: int, name: str = "draft LM") -> None:
         self.model, self.name = model, name
         self.vocab_size = min(model.vocab_size, vocab_size)
+        self.window = model.context
+        self._room = self.window - min(int(RANGES["depth"].most), self.window // 4)  # for levels
+        self._rows, self._latest = 0, torch.zeros(0, dtype=torch.int64, device=model.device)
         self._mask, self._depth = torch.ones(1, 0, dtype=torch.bool, device=model.device), 0
 
     @classmethod
@@ -52,13 +63,19 @@ class LMDraft:
 
     def reset(self, capacity: int, scratch: int) -> None:
         """Forget the sequence; make room for `capacity` true rows and `scratch` tree rows."""
-        self.model.reset(capacity + scratch)
+        self._rows = min(capacity, self.window) + scratch
+        self.model.reset(self._rows)
+        self._latest = self._latest[:0]
         self._forget_tree()
 
     @torch.inference_mode()
     def extend(self, tokens: Tensor, features: Tensor | None) -> Tensor:
-        """See `Draft.extend`; `features` is ignored."""
+        """See `Draft.extend`; `features` is ignored. At the window's end the cache restarts."""
         self._forget_tree()
+        self._latest = torch.cat([self._latest, tokens])[-self.window :]
+        if self.model.length + len(tokens) > self._room:
+            tokens = self._latest[-max(self._room // 2, 1) :]
+            self.model.reset(self._rows)
         logits, _ = self.model.prefill(self._known(tokens))
         return logits[: self.vocab_size].float()
 
@@ -67,7 +84,8 @@ class LMDraft:
         """See `Draft.level`."""
         self._mask = descend(self._mask, parents)  # (b, scratch rows with these)
         # the root is the last committed row, so its children stand right behind it
-        positions = torch.full_like(tokens, self.model.length + self._depth)
+        position = min(self.model.length + self._depth, self.window - 1)
+        positions = torch.full_like(tokens, position)
         self._depth += 1
         logits = self.model.grow(self._known(tokens), positions, self._mask)
         return logits[:, : self.vocab_size].float()
