@@ -1,12 +1,14 @@
 """Sum a run up in figures: what `python -m rheo generate --json` prints."""
 
 import math
+import statistics
 
 from rheo.bench.confidence import mean
 from rheo.decoding.engine import Engine
 from rheo.decoding.loop import Decoding
 from rheo.decoding.round_buffer import RoundBuffer
 from rheo.decoding.timing import PARTS
+from rheo.decoding.watch import Watch
 
 _KINDS = ("deterministic", "probe", "filler")
 
@@ -23,7 +25,8 @@ def summary(
     `ms` are sums over the rounds, without the prefill. `coverage` is the mean, over all nodes that
     were expanded and kept, of the draft's mass on the support. tau, expected_accepted and coverage
     are None where there was no round or no tree. `head` says what an EAGLE-3 head was found to read
-    of the target, and how well each reading that was tried fits it.
+    of the target, and how well each reading that was tried fits it. `plain_step` is what plain
+    steps took that were timed beside the run; their time belongs to no other figure.
     """
     rounds, check = decoding.rounds, engine.loaded.check
     emitted = [decoding.first] if decoding.first else []
@@ -45,12 +48,32 @@ def summary(
         "tokens_per_s": len(emitted) / seconds if seconds else None,
         "prefill_ms": decoding.prefill_ms,
         "ms": ms | {"total": math.fsum(ms.values())},
+        "plain_step": _plain_step(decoding, decoding.watch),
         "pair": engine.pair.name,
         "head": check.as_dict() if check else None,
         "lossless": decoding.params.fields.lossless,
         "params": decoding.params.as_dict(),
         "device": str(engine.target.device),
         "dtype": str(engine.target.dtype).removeprefix("torch."),
+    }
+
+
+def _plain_step(decoding: Decoding, watch: Watch) -> dict[str, float] | None:
+    """Return the ms of the plain steps beside a run, and how many times as fast a token was."""
+    emitted = sum(len(r.emitted) for r in decoding.rounds)
+    if not watch.plain_ms or not emitted:
+        return None
+    plain = statistics.median(watch.plain_ms)
+    token = math.fsum(r.ms.total for r in decoding.rounds) / emitted
+    fastest, slowest = min(watch.plain_ms), max(watch.plain_ms)
+    return {
+        "steps": len(watch.plain_ms),
+        "ms": plain,
+        "fastest_ms": fastest,
+        "slowest_ms": slowest,
+        "ratio": plain / token,
+        "ratio_low": fastest / token,
+        "ratio_high": slowest / token,
     }
 
 

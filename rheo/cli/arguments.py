@@ -116,7 +116,9 @@ def _add_generate(command: argparse.ArgumentParser) -> None:
         help="print one JSON object alone instead of the text; its ms are sums over rounds, "
         "prefill_ms apart; tokens_per_s is all new tokens over the wall time of decoding, prefill "
         "included; coverage is the mean mass of the draft's distribution on its support over all "
-        "nodes that were expanded and kept",
+        "nodes that were expanded and kept; plain_step is what plain steps of the target took that "
+        "were timed between the rounds, ratio how many times as fast a token was (ratio_low and "
+        "ratio_high by their fastest and slowest)",
     )
     _add_models(command)
     _add_decoding(command)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from rheo.cli import training
 from rheo.cli.arguments import COMPARED, WITH_REFERENCE, params_of, parser
 from rheo.cli.streams import is_unicode, prepare_output, quiet_stdout, read_stdin
+from rheo.decoding.watch import Watch
 from rheo.errors import RheoError
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def generate(args: argparse.Namespace) -> int:
         _check_trace(args.trace)
     with quiet_stdout():
         engine = _engine(args)
-    decoding = engine.decode(prompt, params, args.raw, args.stop)
+    watch = Watch(times_plain=args.json)
+    decoding = engine.decode(prompt, params, args.raw, args.stop, watch)
     start, code, failed = time.perf_counter(), 0, None
     try:
         _count(decoding) if args.json else _stream(decoding)
@@ -74,7 +76,7 @@ def generate(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         decoding.close()
         code = INTERRUPTED
-    seconds = time.perf_counter() - start
+    seconds = time.perf_counter() - start - watch.seconds
     if args.json:
         from rheo.bench.summary import summary
 

@@ -42,6 +42,7 @@ class Decoding:
         rounds: the rounds so far.
         prefill_ms: prompt to first token.
         budget: what a round may spend, once iteration has begun.
+        watch: the argument, or one that ends nothing and times nothing.
 
     Raises:
         RheoError: the prompt fills the context, the draft knows fewer tokens than K; from the
@@ -75,7 +76,7 @@ class Decoding:
         ends = sorted(target.eos_ids)
         self._ends = torch.tensor(ends, dtype=torch.int64, device=target.device)
         self._output = OutputText(target, self.stop, params.max_new_tokens)
-        self._cancelled, self._watch = False, watch or Watch()
+        self._cancelled, self.watch = False, watch or Watch()
         self.budget, self._ask_budget = ALL, budget
         self._lock = lock or threading.Lock()
         self._iterator = self._run()
@@ -141,7 +142,7 @@ class Decoding:
 
     def _look(self) -> None:
         """Leave the round if the decoding is to end."""
-        if self._cancelled or self._watch.over():
+        if self._cancelled or self.watch.over():
             raise RoundInterrupted
 
     def _beside(self, root: Tensor, block: Block) -> None:
@@ -157,7 +158,7 @@ class Decoding:
             self._verify(tree, kept, logits, on_device, 0)
 
         if self.params.drafts:
-            self._watch.beside(len(self.rounds), step)
+            self.watch.beside(len(self.rounds), step)
 
     def _prefill(self, uniforms: UniformSource) -> tuple[Emission, Tensor | None]:
         """Commit the prompt and sample the first token; return it and the prompt's features."""

@@ -27,7 +27,8 @@ TYPES = {
     "error": type(None), "head": type(None),  # no fault, and no EAGLE-3 head
     "rounds": int,
     "tau": float, "accepted_by_kind": dict, "expected_accepted": float, "coverage": float,
-    "tokens_per_s": float, "prefill_ms": float, "ms": dict, "pair": str, "lossless": bool,
+    "tokens_per_s": float, "prefill_ms": float, "ms": dict, "plain_step": dict,
+    "pair": str, "lossless": bool,
     "params": dict, "device": str, "dtype": str,
 }  # fmt: skip
 
@@ -83,6 +84,10 @@ def test_json_says_what_the_trace_says(answered):
     assert value["token_ids"] == [e.token for e in run.emissions()]
     assert value["text"] == run.text
     assert value["tau"] == pytest.approx(run.tau)
+    plain = value["plain_step"]
+    assert plain["steps"] >= 1 and plain["fastest_ms"] <= plain["ms"] <= plain["slowest_ms"]
+    a_token = value["ms"]["total"] / (len(value["token_ids"]) - 1)
+    assert plain["ratio"] == pytest.approx(plain["ms"] / a_token)
     assert value["accepted_by_kind"] == run.accepted_by_kind()
     assert value["expected_accepted"] == pytest.approx(run.expected_accepted, rel=1e-8)
     covered = [n.coverage for r in run.rounds for n in r.nodes if n.expanded]
@@ -100,7 +105,7 @@ def run(capsys, *arguments: str) -> SimpleNamespace:
 def test_same_seed_same_output(answered, capsys):
     value = json.loads(answered.done.stdout)
     again = json.loads(run(capsys, *answered.arguments, "--json").out)
-    volatile = {"ms", "prefill_ms", "tokens_per_s"}
+    volatile = {"ms", "prefill_ms", "tokens_per_s", "plain_step"}
     assert {k: v for k, v in again.items() if k not in volatile} == {
         k: v for k, v in value.items() if k not in volatile
     }
@@ -117,7 +122,7 @@ def test_autoregressive_works_alike(models, capsys):
     value = json.loads(run(capsys, *arguments, "--strategy", "autoregressive").out)
     assert set(value) == set(TYPES)
     assert value["tau"] == 1
-    assert value["coverage"] is None
+    assert value["coverage"] is None and value["plain_step"] is None  # it is one itself
     assert value["rounds"] == len(value["token_ids"]) - 1
 
 

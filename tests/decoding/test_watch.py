@@ -93,7 +93,7 @@ def test_plain_steps_beside_a_run_change_nothing_of_it(models, name, T) -> None:
     assert new_tokens(alone) == new_tokens(watched)
     assert bare(alone.rounds) == bare(watched.rounds) and alone.text == watched.text
     turns = [i for i in range(len(watched.rounds)) if is_turn(i)]
-    assert len(watched._watch.plain_ms) == len(turns) > 1
+    assert len(watched.watch.plain_ms) == len(turns) > 1
 
 
 def test_a_plain_step_that_is_committed_would_be_noticed(models, monkeypatch) -> None:
