@@ -6,7 +6,7 @@ import statistics
 from rheo.bench.confidence import mean
 from rheo.decoding.engine import Engine
 from rheo.decoding.loop import Decoding
-from rheo.decoding.round_buffer import RoundBuffer
+from rheo.decoding.round_buffer import Decoded, RoundBuffer
 from rheo.decoding.timing import PARTS
 from rheo.decoding.watch import Watch
 
@@ -32,7 +32,7 @@ def summary(
     emitted = [decoding.first] if decoding.first else []
     emitted += [e for r in rounds for e in r.emitted]
     ms = {part: math.fsum(getattr(r.ms, part) for r in rounds) for part in PARTS}
-    covered = [x for r in rounds for x in _coverage(r.buffer)]
+    covered = [x for r in rounds for x in _coverage(r)]
     return {
         "text": decoding.text,
         "token_ids": [e.token for e in emitted],
@@ -43,7 +43,9 @@ def summary(
         "rounds": len(rounds),
         "tau": _mean([r.counted for r in rounds]),
         "accepted_by_kind": {kind: sum(e.origin == kind for e in emitted) for kind in _KINDS},
-        "expected_accepted": _mean([r.expected_accepted for r in rounds]),
+        "expected_accepted": _mean(
+            [r.expected_accepted for r in rounds if r.expected_accepted is not None]
+        ),
         "coverage": _mean(covered),
         "tokens_per_s": len(emitted) / seconds if seconds else None,
         "prefill_ms": decoding.prefill_ms,
@@ -77,8 +79,11 @@ def _plain_step(decoding: Decoding, watch: Watch) -> dict[str, float] | None:
     }
 
 
-def _coverage(buffer: RoundBuffer) -> list[float]:
-    """Return the coverage of each node that was expanded and kept."""
+def _coverage(decoded: Decoded) -> list[float]:
+    """Return the coverage of each node that was expanded and kept; none without a record."""
+    buffer = decoded.buffer
+    if not isinstance(buffer, RoundBuffer):
+        return []
     return buffer.coverage[buffer.expansion[buffer.expansion >= 0]].tolist()
 
 

@@ -26,7 +26,7 @@ class Sample(NamedTuple):
     seconds: float  # from the prompt's ids to the last token, prefill included
     rounds: int
     counted: int  # tokens that count for tau
-    expected: float  # sum over rounds of the expected accepted tokens
+    expected: float | None  # sum over rounds of the expected accepted tokens, where recorded
     ms: dict[str, float]  # by part, sums over rounds
 
     @property
@@ -65,10 +65,12 @@ def bench(
     params: DecodeParams,
     strategies: Sequence[str],
     raw: bool = False,
+    record: bool = True,
 ) -> Throughput:
     """Decode every prompt by every strategy, in one run, the order rotating with the prompt.
 
-    At a prompt all strategies have one seed, so that they meet the same uniforms.
+    At a prompt all strategies have one seed, so that they meet the same uniforms. Without `record`
+    rounds do what the text needs and nothing more, and nobody's expectation is known.
 
     Raises:
         RheoError: a prompt that does not fit the context.
@@ -77,13 +79,13 @@ def bench(
     samples: Samples = {name: [] for name in strategies}
     for name in strategies:
         short = replace(params, strategy=name, max_new_tokens=_WARM_UP)
-        sample(engine, prompts[0], short, raw)
+        sample(engine, prompts[0], short, raw, record)
     with tqdm(total=len(prompts) * len(strategies), desc="runs", unit="", delay=2) as bar:
         for i, prompt in enumerate(prompts):
             turn = i % len(strategies)
             for name in (*strategies[turn:], *strategies[:turn]):
                 of = replace(params, strategy=name, seed=spawn(params.seed, 1, i))
-                samples[name].append(sample(engine, prompt, of, raw))
+                samples[name].append(sample(engine, prompt, of, raw, record))
                 bar.update()
     suites = sorted({prompt.suite for prompt in prompts})
     return {
@@ -103,9 +105,11 @@ def _check_lengths(engine: Engine, prompts: Sequence[Prompt], raw: bool) -> None
             )
 
 
-def sample(engine: Engine, prompt: Prompt, params: DecodeParams, raw: bool = False) -> Sample:
+def sample(
+    engine: Engine, prompt: Prompt, params: DecodeParams, raw: bool = False, record: bool = True
+) -> Sample:
     """Decode one prompt and time it."""
-    decoding = engine.decode(prompt.text, params, raw)
+    decoding = engine.decode(prompt.text, params, raw, record=record)
     start = time.perf_counter()
     for _ in decoding:
         pass
@@ -117,7 +121,7 @@ def sample(engine: Engine, prompt: Prompt, params: DecodeParams, raw: bool = Fal
         seconds,
         len(rounds),
         sum(r.counted for r in rounds),
-        sum(r.expected_accepted for r in rounds),
+        sum(r.expected_accepted or 0.0 for r in rounds) if record else None,
         {part: sum(getattr(r.ms, part) for r in rounds) for part in PARTS},
     )
 
@@ -147,7 +151,7 @@ def _summary(
     speeds = [a.speed / b.speed for a, b in zip(column, base, strict=True)] if base else None
     return {
         "tau": tau.as_dict(),
-        "expected_accepted": sum(s.expected for s in ran) / rounds if rounds else None,
+        "expected_accepted": _per_round([s.expected for s in ran], rounds),
         "tokens_per_s": sum(s.tokens for s in column) / sum(s.seconds for s in column),
         "ratio": median_interval(speeds, generator).as_dict() if speeds else None,
         "rounds": rounds,
@@ -155,3 +159,9 @@ def _summary(
         "outside_models": (ms["verify"] + ms["other"]) / total if total else None,
         "lossless": STRATEGY_FIELDS[name].lossless,
     }
+
+
+def _per_round(sums: Sequence[float | None], rounds: int) -> float | None:
+    """Return the mean over rounds of sums by prompt; None where they were not recorded."""
+    known = [x for x in sums if x is not None]
+    return sum(known) / rounds if rounds and len(known) == len(sums) else None

@@ -37,12 +37,15 @@ def against_plain(
 ) -> list[AgainstPlain]:
     """Decode every prompt by the strategy and plainly, in turns, at each temperature.
 
+    Neither keeps a record.
+
     Raises:
         RheoError: a prompt that does not fit the context.
     """
     found: list[AgainstPlain] = []
     for T in temperatures:
-        ran = bench(engine, prompts, replace(params, T=T), (strategy, _PLAIN), raw)["strategies"]
+        at = replace(params, T=T)
+        ran = bench(engine, prompts, at, (strategy, _PLAIN), raw, record=False)["strategies"]
         ours, plain = ran[strategy], ran[_PLAIN]
         found.append(
             {

@@ -67,7 +67,8 @@ def generate(args: argparse.Namespace) -> int:
     with quiet_stdout():
         engine = _engine(args)
     watch = Watch(times_plain=args.json)
-    decoding = engine.decode(prompt, params, args.raw, args.stop, watch)
+    record = bool(args.json or args.trace)
+    decoding = engine.decode(prompt, params, args.raw, args.stop, watch, record)
     start, code, failed = time.perf_counter(), 0, None
     try:
         _count(decoding) if args.json else _stream(decoding)

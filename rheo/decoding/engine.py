@@ -65,10 +65,11 @@ class Engine:
         raw: bool = False,
         stop: Sequence[str] = (),
         watch: Watch | None = None,
+        record: bool = True,
     ) -> Decoding:
         """Return a Decoding of `prompt` (text, or token ids taken as they are), not begun yet.
 
-        `stop` and `watch` are as in `Decoding`.
+        `stop`, `watch` and `record` are as in `Decoding`.
 
         Raises:
             RheoError: an empty or over-long prompt; from its iterator, a run already going on.
@@ -79,7 +80,9 @@ class Engine:
         if not all(0 <= token < self.target.vocab_size for token in ids):
             raise RheoError(f"Token ids go from 0 to {self.target.vocab_size - 1}.")
         budget = None if params.budget == "count" else partial(self._budget, params.R, params.K)
-        return Decoding(self.target, self.draft, params, ids, stop, self._lock, watch, budget)
+        return Decoding(
+            self.target, self.draft, params, ids, stop, self._lock, watch, budget, record
+        )
 
     def _budget(self, R: int, K: int) -> Budget:
         """Return what a round may cost here; measured first where it is not known yet."""

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from torch import Tensor
 
-from rheo.decoding.round_buffer import RoundBuffer
+from rheo.decoding.round_buffer import Outcome
 from rheo.errors import RheoError
 
 
@@ -26,7 +26,7 @@ def check_target(largest: float, total: float, number: int) -> None:
         )
 
 
-def check_round(buffer: RoundBuffer, draft: str, done: int) -> None:
+def check_round(buffer: Outcome, draft: str, done: int) -> None:
     """Check both models' logits by what the host has of a round.
 
     Args:

@@ -15,7 +15,7 @@ from rheo.algorithm.uniforms import Block, UniformSource, recorded
 from rheo.algorithm.walk import TargetRows, acceptance, expected, sample_token, walk
 from rheo.decoding.finite import check_round, check_target
 from rheo.decoding.output_text import OutputText
-from rheo.decoding.round_buffer import Decoded, RoundBuffer, pack
+from rheo.decoding.round_buffer import Decoded, Outcome, expected_of, pack, pack_outcome
 from rheo.decoding.timing import Clock
 from rheo.decoding.watch import RoundInterrupted, Watch
 from rheo.errors import RheoError
@@ -36,6 +36,7 @@ class Decoding:
         lock: held while the rounds run; the models' caches hold one sequence.
         watch: what may end it within a round, and times plain steps beside it.
         budget: asked once, when the rounds begin; None spends all of R.
+        record: keep what a trace and expectations need; the text alone needs a part of it.
 
     Attributes:
         first: the token sampled at prefill, once iteration has begun.
@@ -59,6 +60,7 @@ class Decoding:
         lock: "threading.Lock | None" = None,
         watch: Watch | None = None,
         budget: Callable[[], Budget] | None = None,
+        record: bool = True,
     ) -> None:
         if len(prompt_ids) >= target.context:
             raise RheoError(
@@ -77,7 +79,7 @@ class Decoding:
         self._ends = torch.tensor(ends, dtype=torch.int64, device=target.device)
         self._output = OutputText(target, self.stop, params.max_new_tokens)
         self._cancelled, self.watch = False, watch or Watch()
-        self.budget, self._ask_budget = ALL, budget
+        self.budget, self._ask_budget, self._record = ALL, budget, record
         self._lock = lock or threading.Lock()
         self._iterator = self._run()
         self._check_support()
@@ -215,7 +217,7 @@ class Decoding:
             text=self._output.delta,
             accepted=min(counted, len(emitted) - 1),
             counted=counted,
-            expected_accepted=float(buffer.expected_accepted),
+            expected_accepted=expected_of(buffer),
             ms=clock.read(),
             buffer=buffer,
             block=block,
@@ -257,9 +259,7 @@ class Decoding:
         )
         return tree, prune(tree, root, params.R, self.budget)
 
-    def _verify(
-        self, tree: Tree, kept: Kept, logits: Tensor, block: Block, depth: int
-    ) -> RoundBuffer:
+    def _verify(self, tree: Tree, kept: Kept, logits: Tensor, block: Block, depth: int) -> Outcome:
         """Walk the pruned tree with the target's logits (R + 1, V); the result is on the host."""
         params, m, rule = self.params, self._policy.m, self._strategy.rule
         broken = ~logits.amax(-1).isfinite()  # (R + 1,)
@@ -270,7 +270,10 @@ class Decoding:
         if depth <= 0:
             one = torch.ones(1, dtype=torch.float64, device=logits.device)
             p = one.masked_fill(broken, torch.nan)
-            return pack(tree, kept, sample_token(rows, block.u2[0]), p, one, one[0] * 0, m)
+            sampled = sample_token(rows, block.u2[0])
+            if not self._record:
+                return pack_outcome(tree, kept, sampled, p)
+            return pack(tree, kept, sampled, p, one, one[0] * 0, m)
         walked = walk(
             tree,
             kept,
@@ -281,6 +284,9 @@ class Decoding:
             m,
             ended=bool if host_is_free else None,
         )
+        if not self._record:
+            finite = torch.ones_like(broken, dtype=torch.float64).masked_fill(broken, torch.nan)
+            return pack_outcome(tree, kept, walked, finite)
         parents = (kept.child >= 0).any(-1)  # (R + 1,)
         every_row = torch.arange(len(parents), device=logits.device)
         inner = parents.nonzero()[:, 0] if host_is_free else every_row

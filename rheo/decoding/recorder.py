@@ -4,7 +4,7 @@ import torch
 import transformers
 
 from rheo.decoding.loop import Decoding
-from rheo.decoding.round_buffer import Decoded
+from rheo.decoding.round_buffer import Decoded, RoundBuffer
 from rheo.decoding.round_record import round_of
 from rheo.errors import RheoError
 from rheo.models.loader import LoadedPair
@@ -71,7 +71,13 @@ def _versions(loaded: LoadedPair) -> dict[str, str]:
 
 
 def record_round(decoded: Decoded) -> Round:
-    """Return a decoded round as the trace's Round."""
+    """Return a decoded round as the trace's Round.
+
+    Raises:
+        RheoError: the run keeps no record.
+    """
+    if not isinstance(decoded.buffer, RoundBuffer):
+        raise RheoError("This run was decoded without a record: there is no trace of it.")
     return round_of(
         decoded.buffer,
         decoded.block,

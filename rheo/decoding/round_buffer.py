@@ -24,64 +24,22 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class RoundBuffer:
-    """A round's numbers on the host, one array a field.
+class Outcome:
+    """What the text needs of a verified round, on the host: all that a run without a trace keeps.
 
     R + 1 rows are the kept nodes, the root in row 0. E nodes of the candidate tree were expanded,
-    each with K child slots; a candidate's index is expansion * K + slot. n nodes were visited by
-    the walk. J probe slots; s <= S recorded tokens of a support.
+    each with K child slots; a candidate's index is expansion * K + slot. n nodes were visited.
     """
 
-    # the pruned tree, by row
     candidate: IntArray  # (R + 1,) index of the candidate, -1 for the root
     token: IntArray  # (R + 1,)
     parent: IntArray  # (R + 1,) row; the root's is 0
-    depth: IntArray  # (R + 1,)
-    expansion: IntArray  # (R + 1,) which of the E it is, -1 where it was not expanded
-    p: FloatArray  # (R + 1,) the target's probability of the token at its parent, 1 for the root
-    accept: FloatArray  # (R + 1,) probability that a walk goes on to it from its parent, or 1
-    expected_accepted: FloatArray  # () given the drawn tree
-
-    # the candidate tree
-    expanded: IntArray  # (E,) index of the candidate that was expanded, -1 for the root
     kind: IntArray  # (E, K) an index of KINDS
-    candidate_token: IntArray  # (E, K)
-    log_proxy: FloatArray  # (E, K)
-    score: FloatArray  # (E, K) sum of log proxies along the path
-    true: FloatArray  # (E, K) the draft probability that verification uses
     coverage: FloatArray  # (E,)
-    log_z: FloatArray  # (E,)
-
-    # the walk, by visited node
-    visited: IntArray  # (n,) row
-    live: BoolArray  # (n,) False where the walk had ended before
-    slot: IntArray  # (n,) of the child gone on to, K for none
-    share: FloatArray  # (n,) u2 rescaled to the residual it draws from
     total: FloatArray  # (n,) sum of p: 1 but for rounding
-    residual_mass: FloatArray  # (n,) of the last residual before it is normalised
-    first_mass: FloatArray  # (n, K) p of the children tested before the probes, else 0
-    ratio: FloatArray  # (n, J) min(1, r / q-tilde) of each probe
-    tested: FloatArray  # (n, J) each probe's mass r when it was tested, normalised
-    child_residual: FloatArray  # (n, K) the last residual's mass on each child
-    rank: IntArray  # (n, K) each child's place in the node's order
-    support_ids: IntArray  # (n, s)
-    support_p: FloatArray  # (n, s)
-    support_log_q: FloatArray  # (n, s)
-    q_tilde: FloatArray  # (n, J, s) what each probe was drawn from
-    outside_ids: IntArray  # (n, OUTSIDE)
-    outside_p: FloatArray  # (n, OUTSIDE)
-    rest: FloatArray  # (n,) p of everything else
-    rest_counts: IntArray  # (n, OCTAVES) tokens of the rest by octave of p
-    rest_masses: FloatArray  # (n, OCTAVES)
-
-    # where the walk stopped
+    p: FloatArray  # (R + 1,) not finite where the target's logits are not
     stop_row: IntArray  # ()
     emitted_token: IntArray  # ()
-    emitted_low: FloatArray  # () its interval, in shares of the residual's mass
-    emitted_high: FloatArray  # ()
-
-    support_size: int  # S
-    deterministic_first: bool  # whether the rule tests deterministic children before the probes
 
     def kind_of(self, candidate: int) -> DraftKind:
         """Return what a candidate is."""
@@ -102,6 +60,62 @@ class RoundBuffer:
 
 
 @dataclass(frozen=True)
+class RoundBuffer(Outcome):
+    """A round's numbers on the host, one array a field: all that a trace is made of.
+
+    `p` is the target's probability of each row's token at its parent, 1 for the root. J probe
+    slots; s <= S recorded tokens of a support.
+    """
+
+    # the pruned tree, by row
+    depth: IntArray  # (R + 1,)
+    expansion: IntArray  # (R + 1,) which of the E it is, -1 where it was not expanded
+    accept: FloatArray  # (R + 1,) probability that a walk goes on to it from its parent, or 1
+    expected_accepted: FloatArray  # () given the drawn tree
+
+    # the candidate tree
+    expanded: IntArray  # (E,) index of the candidate that was expanded, -1 for the root
+    candidate_token: IntArray  # (E, K)
+    log_proxy: FloatArray  # (E, K)
+    score: FloatArray  # (E, K) sum of log proxies along the path
+    true: FloatArray  # (E, K) the draft probability that verification uses
+    log_z: FloatArray  # (E,)
+
+    # the walk, by visited node
+    visited: IntArray  # (n,) row
+    live: BoolArray  # (n,) False where the walk had ended before
+    slot: IntArray  # (n,) of the child gone on to, K for none
+    share: FloatArray  # (n,) u2 rescaled to the residual it draws from
+    residual_mass: FloatArray  # (n,) of the last residual before it is normalised
+    first_mass: FloatArray  # (n, K) p of the children tested before the probes, else 0
+    ratio: FloatArray  # (n, J) min(1, r / q-tilde) of each probe
+    tested: FloatArray  # (n, J) each probe's mass r when it was tested, normalised
+    child_residual: FloatArray  # (n, K) the last residual's mass on each child
+    rank: IntArray  # (n, K) each child's place in the node's order
+    support_ids: IntArray  # (n, s)
+    support_p: FloatArray  # (n, s)
+    support_log_q: FloatArray  # (n, s)
+    q_tilde: FloatArray  # (n, J, s) what each probe was drawn from
+    outside_ids: IntArray  # (n, OUTSIDE)
+    outside_p: FloatArray  # (n, OUTSIDE)
+    rest: FloatArray  # (n,) p of everything else
+    rest_counts: IntArray  # (n, OCTAVES) tokens of the rest by octave of p
+    rest_masses: FloatArray  # (n, OCTAVES)
+
+    # where the walk stopped
+    emitted_low: FloatArray  # () its interval, in shares of the residual's mass
+    emitted_high: FloatArray  # ()
+
+    support_size: int  # S
+    deterministic_first: bool  # whether the rule tests deterministic children before the probes
+
+
+def expected_of(outcome: Outcome) -> float | None:
+    """Return the expected accepted tokens given the drawn tree; None without a record."""
+    return float(outcome.expected_accepted) if isinstance(outcome, RoundBuffer) else None
+
+
+@dataclass(frozen=True)
 class Decoded:
     """A round as the loop knows it; `recorder.record_round` makes the trace's Round of it.
 
@@ -111,9 +125,9 @@ class Decoded:
         emitted: tokens that reached the text.
         text: what they added to it.
         accepted, counted: draft tokens accepted, and tokens that count for tau.
-        expected_accepted: expected accepted tokens given the drawn tree.
+        expected_accepted: expected accepted tokens given the drawn tree; None without a record.
         ms: where its time went.
-        buffer, block: its numbers and its uniforms.
+        buffer, block: its numbers (a `RoundBuffer` where it is recorded) and its uniforms.
     """
 
     index: int
@@ -122,9 +136,9 @@ class Decoded:
     text: str
     accepted: int
     counted: int
-    expected_accepted: float
+    expected_accepted: float | None
     ms: Milliseconds
-    buffer: RoundBuffer
+    buffer: Outcome
     block: Block
 
 
@@ -175,6 +189,22 @@ def pack(
     return RoundBuffer(
         **arrays, support_size=x.ids.shape[-1], deterministic_first=deterministic_first
     )
+
+
+def pack_outcome(tree: Tree, kept: Kept, walk: Walk, p: Tensor) -> Outcome:
+    """Return what the text needs of a round, after one device-to-host copy; see `pack`."""
+    parts = {
+        "candidate": kept.node,
+        "token": kept.token,
+        "parent": kept.parent,
+        "kind": tree.expanded.kind,
+        "coverage": tree.expanded.coverage,
+        "total": torch.stack([v.p.sum(-1) for v in walk.visits]),
+        "p": p,
+        "stop_row": walk.row,
+        "emitted_token": walk.token,
+    }
+    return Outcome(**_to_host(parts))
 
 
 def _visits(tree: Tree, kept: Kept, walk: Walk, m: int) -> dict[str, Tensor]:

@@ -17,9 +17,9 @@ def test_bench_runs_all_strategies_in_turns(engine, monkeypatch):
     order = []
     sample = throughput.sample
 
-    def noted(engine, prompt, params, raw):
+    def noted(engine, prompt, params, *flags):
         order.append((prompt.id, params.strategy, params.seed))
-        return sample(engine, prompt, params, raw)
+        return sample(engine, prompt, params, *flags)
 
     monkeypatch.setattr(throughput, "sample", noted)
     names = ["autoregressive", "topk", "rheo"]

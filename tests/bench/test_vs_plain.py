@@ -15,9 +15,9 @@ def home(monkeypatch, tmp_path):
 def test_both_decode_every_prompt_at_both_temperatures(engine, home, monkeypatch):
     ran = []
 
-    def counted(engine, prompt, params, raw=False, real=throughput.sample):
+    def counted(engine, prompt, params, *flags, real=throughput.sample):
         ran.append((prompt.id, params.strategy, params.T, params.budget))
-        return real(engine, prompt, params, raw)
+        return real(engine, prompt, params, *flags)
 
     monkeypatch.setattr(throughput, "sample", counted)
     auto = type(PARAMS)(**{**PARAMS.as_dict(), "budget": "auto"})
