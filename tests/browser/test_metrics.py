@@ -138,6 +138,12 @@ def test_run_again_then_flip_between_the_two(page):
 
 def test_settings_that_cannot_go_together_give_way_and_say_so(page):
     page.click("#more button")
+    move(page, "m", 7)  # beyond the slider's end, for the opening run has few slots
+    page.wait_for_selector("#notice p")
+    page.fill("#S input", "128")
+    page.press("#S input", "Enter")
+    move(page, "K", 10)
+    page.wait_for_function("document.querySelector('#m input[type=range]').max === '9'")
     move(page, "m", 5)
     page.wait_for_function("document.querySelector('#m input[type=range]').value === '5'")
     move(page, "K", 4)

@@ -13,6 +13,7 @@ import gradio as gr
 import pytest
 import torch
 
+from rheo.decoding.watch import Watch
 from rheo.errors import RheoError
 from rheo.models.draft.eagle3 import Eagle3
 from rheo.params import DecodeParams
@@ -110,7 +111,7 @@ def decorated(monkeypatch, spaces: Borrowed, pieces):
 
 
 def test_an_error_crosses_as_its_sentence(monkeypatch):
-    def pieces():
+    def pieces(watch):
         yield from ()
         raise RheoError("The prompt is empty.")
 
@@ -128,15 +129,16 @@ def test_a_run_ends_itself_before_its_gpu_time_is_cut_off(monkeypatch):
     clock = itertools.count(0, 4)  # seconds at each look
     monkeypatch.setattr(zero_gpu, "time", SimpleNamespace(monotonic=lambda: next(clock)))
 
-    def pieces():
+    def pieces(watch):
         for _ in range(9):
-            yield SimpleNamespace(rounds=(1,))
+            watch.plain_ms.append(5.0)
+            yield SimpleNamespace(rounds=(1,), stop="closed")
 
-    shown = []
+    shown, beside = [], Watch()
     with pytest.raises(RheoError, match="lent for 7 s"):
-        for piece in decorated(monkeypatch, Borrowed(), pieces)():
+        for piece in decorated(monkeypatch, Borrowed(), pieces)(watch=beside):
             shown.append(piece)
-    assert len(shown) == 2
+    assert len(shown) == 2 and beside.plain_ms == [5.0, 5.0]  # told, and no piece
 
 
 def test_what_gradio_binds_hands_its_request_down():

@@ -24,7 +24,9 @@ def bind(visitor: gr.State, fields: JsonObject, notice: gr.HTML, **options: Any)
     """Let a move of each of `MOVED` change the others where they cannot go together.
 
     A setting that the visitor's link locks gives way to nothing: a sentence says what is wrong.
+    A value typed beyond a slider's end gives way too, where Gradio's own check would be an error.
     """
+    options["preprocess"] = False
     for name in MOVED:
         outputs = [*(fields[held] for held in HELD), notice]
         fields[name].input(_resolver(name), [visitor, *fields.values()], outputs, **options)
