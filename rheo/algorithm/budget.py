@@ -75,7 +75,7 @@ class Budget(NamedTuple):
         if self.cost is None or len(self.cost) <= n:
             known = 0 if self.cost is None else len(self.cost) - 1
             raise RheoError(f"The cost is known up to {known} nodes and the tree may have {n}.")
-        cost = self.cost[: n + 1].double()
+        cost = self.cost[: n + 1].to(probability)
         tokens = 1 + torch.nn.functional.pad(probability.cumsum(-1), (1, 0))  # (..., n + 1)
         rate = grid(tokens / cost)
         if self.look_ahead:

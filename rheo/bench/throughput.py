@@ -113,7 +113,7 @@ def sample(
     start = time.perf_counter()
     for _ in decoding:
         pass
-    seconds = time.perf_counter() - start
+    seconds = time.perf_counter() - start - decoding.budget_s
     rounds = decoding.rounds
     return Sample(
         prompt.suite,

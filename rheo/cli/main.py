@@ -77,7 +77,7 @@ def generate(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         decoding.close()
         code = INTERRUPTED
-    seconds = time.perf_counter() - start - watch.seconds
+    seconds = time.perf_counter() - start - watch.seconds - decoding.budget_s
     if args.json:
         from rheo.bench.summary import summary
 

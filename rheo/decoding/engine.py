@@ -11,7 +11,7 @@ from rheo.algorithm.budget import Budget
 from rheo.decoding.generation import Generation
 from rheo.decoding.loop import Decoding
 from rheo.decoding.recorder import record_run
-from rheo.decoding.round_cost import known
+from rheo.decoding.round_cost import RoundCost, known
 from rheo.decoding.watch import Watch
 from rheo.errors import RheoError
 from rheo.models.loader import LoadedPair
@@ -34,6 +34,7 @@ class Engine:
         self.pair, self.warning = loaded.pair, loaded.warning
         self.target, self.draft = loaded.target, loaded.draft
         self._lock = threading.Lock()
+        self._costs: dict[tuple[int, int], RoundCost] = {}
 
     def generate(
         self,
@@ -86,7 +87,9 @@ class Engine:
 
     def _budget(self, R: int, K: int) -> Budget:
         """Return what a round may cost here; measured first where it is not known yet."""
-        return known(self.target, self.draft, self.pair.name, R, K).budget(R)
+        if (R, K) not in self._costs:  # the file may not be writable: once a process at most
+            self._costs[R, K] = known(self.target, self.draft, self.pair.name, R, K)
+        return self._costs[R, K].budget(R)
 
     def record(self, decoding: Decoding, prompt: str) -> Run:
         """Return everything decoded so far as a trace; see `record_run`."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 
 import torch
@@ -43,6 +44,7 @@ class Decoding:
         rounds: the rounds so far.
         prefill_ms: prompt to first token.
         budget: what a round may spend, once iteration has begun.
+        budget_s: seconds that asking for it took: no part of the decoding.
         watch: the argument, or one that ends nothing and times nothing.
 
     Raises:
@@ -67,8 +69,7 @@ class Decoding:
                 f"The prompt has {len(prompt_ids):,} tokens and the model's context ends at "
                 f"{target.context:,}: shorten it."
             )
-        self.target, self.params = target, params
-        self.draft = draft
+        self.target, self.draft, self.params = target, draft, params
         self.prompt_ids, self.stop = list(prompt_ids), [s for s in stop if s]
         self.first: Emission | None = None
         self.rounds: list[Decoded] = []
@@ -79,7 +80,7 @@ class Decoding:
         self._ends = torch.tensor(ends, dtype=torch.int64, device=target.device)
         self._output = OutputText(target, self.stop, params.max_new_tokens)
         self._cancelled, self.watch = False, watch or Watch()
-        self.budget, self._ask_budget, self._record = ALL, budget, record
+        self.budget, self.budget_s, self._ask_budget, self._record = ALL, 0.0, budget, record
         self._lock = lock or threading.Lock()
         self._iterator = self._run()
         self._check_support()
@@ -121,7 +122,9 @@ class Decoding:
     def _decode(self) -> Iterator[Decoded]:
         uniforms = UniformSource(self.params)
         if self._ask_budget is not None and self.params.drafts:
+            start = time.perf_counter()
             self.budget = self._ask_budget()
+            self.budget_s = time.perf_counter() - start
         with torch.inference_mode():
             clock = Clock(self.target.device)
             first, features = self._prefill(uniforms)

@@ -185,9 +185,10 @@ def pack(
         "emitted_low": walk.low,
         "emitted_high": walk.high,
     }
-    arrays = _to_host(parts)
     return RoundBuffer(
-        **arrays, support_size=x.ids.shape[-1], deterministic_first=deterministic_first
+        **_nodes_alone(_to_host(parts)),
+        support_size=x.ids.shape[-1],
+        deterministic_first=deterministic_first,
     )
 
 
@@ -204,7 +205,13 @@ def pack_outcome(tree: Tree, kept: Kept, walk: Walk, p: Tensor) -> Outcome:
         "stop_row": walk.row,
         "emitted_token": walk.token,
     }
-    return Outcome(**_to_host(parts))
+    return Outcome(**_nodes_alone(_to_host(parts)))
+
+
+def _nodes_alone(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the arrays without the rows that a budget leaves over off a CPU (see `Kept`)."""
+    there = 1 + np.count_nonzero(arrays["candidate"][1:] >= 0)
+    return arrays | {name: arrays[name][:there] for name in _BY_ROW if name in arrays}
 
 
 def _visits(tree: Tree, kept: Kept, walk: Walk, m: int) -> dict[str, Tensor]:
@@ -247,6 +254,7 @@ def _visits(tree: Tree, kept: Kept, walk: Walk, m: int) -> dict[str, Tensor]:
     }
 
 
+_BY_ROW = ("candidate", "token", "parent", "depth", "expansion", "p", "accept")
 _HOST_TYPES = {torch.bool: np.bool_, torch.int64: np.int64}  # of all others: float64
 
 

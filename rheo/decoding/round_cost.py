@@ -5,14 +5,17 @@ has drawn would look ahead.
 """
 
 import json
+import math
 import platform
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import torch
+from pydantic import TypeAdapter, ValidationError
 
 from rheo.algorithm.budget import Budget
 from rheo.json_object import JsonObject
@@ -60,6 +63,9 @@ class RoundCost:
         """
         cost = torch.tensor(self.by_nodes(R), dtype=torch.float64)
         return Budget(cost=cost, grow_min=min(1.0, self.level / self.forward[0]))
+
+
+_READER = TypeAdapter(RoundCost)
 
 
 def convex(rows: Sequence[int], ms: Sequence[float], most: int) -> list[float]:
@@ -146,23 +152,39 @@ def known(target: Target, draft: Draft, pair: str, R: int, K: int) -> RoundCost:
     """Return what was measured under the same conditions before, or measure it now and keep it."""
     path, key = home() / _FILE, _conditions(target, draft, pair, R, K)
     kept = _read(path)
-    if key not in kept:
-        kept[key] = asdict(measure(target, draft, R, K))
+    found = _cost(kept.get(key))
+    if found is None:
+        found = measure(target, draft, R, K)
+        kept[key] = asdict(found)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with whole_file(path) as part:
                 part.write_text(json.dumps(kept, indent=1), encoding="utf-8")
         except OSError:
             pass  # it is measured again next time
-    found = kept[key]
-    return RoundCost(tuple(found["rows"]), tuple(found["forward"]), found["root"], found["level"])
+    return found
+
+
+def _cost(entry: object) -> RoundCost | None:
+    """Return an entry of the file as a cost; None where it is missing or cannot have been measured.
+
+    >>> _cost({"rows": [1, 2], "forward": [5.0, "x"], "root": 1.0, "level": 2.0})
+    """
+    try:
+        cost = _READER.validate_python(entry)
+    except ValidationError:
+        return None
+    times = (*cost.forward, cost.root, cost.level)
+    ascending = cost.rows[:1] == (1,) and all(a < b for a, b in pairwise(cost.rows))
+    fits = ascending and len(cost.rows) == len(cost.forward)
+    return cost if fits and all(0 < ms < math.inf for ms in times) else None
 
 
 def _read(path: Path) -> JsonObject:
     """Return the file's entries; none of a file that is not there or not whole."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return kept if isinstance(kept, dict) else {}
 

@@ -59,7 +59,7 @@ def round_of(
 
 def _candidates(buffer: RoundBuffer) -> Candidates | None:
     """Return all candidates by columns; None where nothing was drafted."""
-    if len(buffer.candidate) == 1:
+    if not buffer.true.any():  # the root alone stands there; any proposal has a probability
         return None
     return Candidates(
         expanded=tuple(buffer.expanded.tolist()),

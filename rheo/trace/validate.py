@@ -106,7 +106,9 @@ def _check_candidates(r: Round, made: Candidates, params: DecodeParams, where: s
         raise RheoError(
             f"The trace is broken: {where} has a node whose parent was not expanded."
         ) from None
-    _all([len(kept) - 1 == min(params.R, E * K), len({*kept}) == len(kept)], at)
+    nodes, most = len(kept) - 1, min(params.R, E * K)
+    fits = nodes == most or (params.budget != "count" and nodes < most)
+    _all([fits, len({*kept}) == len(kept)], at)
     expanded = {*made.expanded}
     for place, node in zip(kept[1:], r.nodes[1:], strict=True):
         same = (made.tokens[place], LETTERS[made.kinds[place]]) == (node.token, node.kind)

@@ -33,6 +33,12 @@ def test_a_cost_that_is_too_short_is_refused() -> None:
         Budget(cost=torch.tensor([1.0, 1.1])).size(torch.zeros(3))
 
 
+def test_the_cost_goes_to_where_the_scores_are() -> None:
+    """A run on a GPU is given what the host has measured."""
+    cost = Budget(cost=torch.tensor([1.0, 1.1, 1.2, 1.3]))
+    assert cost.size(torch.zeros(3, device="meta")).device.type == "meta"
+
+
 def test_growth_looks_at_the_best_node_alone() -> None:
     score = torch.tensor([[0.5, 0.1], [0.3, 0.29]]).double().log()
     assert Budget(grow_min=0.5).grows(score).tolist() == [True, False]

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from rheo.decoding import round_buffer
+from rheo.algorithm.budget import Budget
+from rheo.algorithm.tree import Kept, Tree, prune
+from rheo.decoding import loop, round_buffer
 from rheo.decoding.round_buffer import (
     OCTAVES,
     OUTSIDE,
@@ -53,6 +55,34 @@ def test_types_and_shapes(models, name: str) -> None:
         assert buffer.outside_ids.shape == buffer.outside_p.shape == (n, min(OUTSIDE, vocab))
         assert buffer.rest_counts.shape == buffer.rest_masses.shape == (n, OCTAVES)
         assert buffer.support_p.shape == buffer.support_log_q.shape == buffer.support_ids.shape
+
+
+@pytest.mark.parametrize("budget", [Budget(theta=0.1), Budget(theta=1.0)], ids=["some", "none"])
+def test_rows_that_a_budget_leaves_over_are_no_nodes(models, monkeypatch, budget) -> None:
+    """Off a CPU a tree keeps its R + 1 rows; what stands there for no node is not read back."""
+
+    def padded(tree, root, R, of):
+        side_by_side = Tree(*(None if x is None else lead(x) for x in tree))
+        side_by_side = side_by_side._replace(depth=tree.depth)
+        return Kept(*(x[0] for x in prune(side_by_side, root[None], R, of)))
+
+    def lead(x):
+        return type(x)(*(part[None] for part in x)) if isinstance(x, tuple) else x[None]
+
+    runs = []
+    for each, record in ((prune, True), (padded, True), (padded, False)):
+        monkeypatch.setattr(loop, "prune", each)
+        run = decoding(models, seed=3, max_new_tokens=20)
+        run._record = record
+        run._ask_budget = lambda: budget
+        new_tokens(run)
+        runs.append(run)
+    for own, other, bare in zip(*(run.rounds for run in runs), strict=True):
+        assert other.emitted == own.emitted == bare.emitted
+        for name in KEPT:
+            both = getattr(other.buffer, name), getattr(own.buffer, name)
+            np.testing.assert_allclose(*both, rtol=1e-4)
+    assert max(len(r.buffer.token) for r in runs[0].rounds) < 13
 
 
 def test_a_wrong_type_would_show(models) -> None:

@@ -54,7 +54,8 @@ def _frame(phase: str, node: int, sentence: str) -> JsonObject:
 def _level(run: Run, round: Round, level: int) -> str:
     """Return what the draft did at a level, as far as the trace knows (see `unknown`)."""
     if level == 0:
-        template = verdicts.ROOT_CARD if len(round.nodes) > 1 else verdicts.ROOT_ALONE
+        alone = verdicts.ROOT_BARE if round.candidates else verdicts.ROOT_ALONE
+        template = verdicts.ROOT_CARD if len(round.nodes) > 1 else alone
         return template.format(token=word(run, round.root))
     kept = [round.nodes[i] for i in round.rows_at(level)]
     expanded, slots = proposed(round, level)

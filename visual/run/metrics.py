@@ -6,7 +6,7 @@ import statistics
 from typing import Any
 
 from rheo.json_object import JsonObject
-from rheo.params import strategy_fields
+from rheo.params import DecodeParams, strategy_fields
 from rheo.trace.candidates import ghost_kind, unknown
 from rheo.trace.schema import Round, Run
 from visual.run.speedup import ROUND_PARTS, Machine, milliseconds, ms_a_token, speed
@@ -161,14 +161,11 @@ def label(run: Run) -> str:
 def compared(old: Run, new: Run) -> str:
     """Return two runs of one prompt and one seed in a sentence."""
     fields = [strategy_fields(run.params.get("strategy")) for run in (old, new)]
-    names = [
-        k
-        for k in new.params
-        if old.params.get(k) != new.params[k] and any(row.reads(k) for row in fields)
-    ]
+    usual = DecodeParams().as_dict()  # what an older trace does not name
+    before, after = usual | old.params, usual | new.params
+    names = [k for k in after if before[k] != after[k] and any(row.reads(k) for row in fields)]
     changed = ", ".join(
-        measures.SETTING.format(name=k, old=_shown(old.params.get(k)), new=_shown(new.params[k]))
-        for k in names
+        measures.SETTING.format(name=k, old=_shown(before[k]), new=_shown(after[k])) for k in names
     )
     apart = parting(old, new)
     both = {"old": old, "new": new}

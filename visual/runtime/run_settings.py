@@ -67,6 +67,7 @@ def made_with(run: Run) -> JsonObject:
 def left_out(run: Run) -> str:
     """Return one sentence on what Run would do otherwise than this run did, "" if nothing."""
     held, had = made_with(run), {"pair": run.pair, **_params(run)}
+    had |= {k: v for k, v in run.params.items() if k == "budget" and v != DecodeParams().budget}
     names = [f"{name} = {had[name]}" for name in had if name not in held]
     return recordings.LEFT_OUT.format(names=", ".join(names)) if names else ""
 

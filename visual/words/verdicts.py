@@ -3,6 +3,10 @@
 # --- a sentence a frame ---
 ROOT_CARD = "The root {token} is the last token of the text: the draft’s tree grows from it."
 ROOT_ALONE = "The root {token} is the last token of the text, and nothing is drafted."
+ROOT_BARE = (
+    "The root {token} is the last token of the text; the draft proposes tokens behind it, and the "
+    "budget keeps none of them."
+)
 LEVEL = (
     "Level {level}: the draft expands {parents} of level {above} and proposes {proposed}; {kept} "
     "will survive pruning{probes}."

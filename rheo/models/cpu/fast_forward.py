@@ -95,7 +95,7 @@ def _checked(model: PreTrainedModel, kind: type[FusedLinear]) -> LlamaForward | 
     return None
 
 
-def _restore(model: nn.Module) -> None:
+def _restore(model: PreTrainedModel) -> None:
     """Put plain linear layers back in place of the fused ones."""
     for parent in list(model.modules()):
         for name, layer in list(parent.named_children()):
@@ -106,3 +106,4 @@ def _restore(model: nn.Module) -> None:
                 if layer.bias is not None:
                     plain.bias = nn.Parameter(layer.bias.clone(), False)
                 setattr(parent, name, plain)
+    model.tie_weights()

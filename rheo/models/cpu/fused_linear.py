@@ -1,5 +1,7 @@
 """Linear layers without gradients, together with what follows them: the seam for fast products."""
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -28,7 +30,7 @@ class FusedLinear(nn.Module):
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
         super().__init__()
         self.out_features, self.in_features = weight.shape
-        # plain attributes: an opaque layout has no storage that `to` or `state_dict` could read
+        # plain attributes: an opaque layout has no storage that `to` could read
         self._weight = self._laid_out(weight.detach())
         self.bias = None if bias is None else bias.detach()
 
@@ -40,6 +42,17 @@ class FusedLinear(nn.Module):
     def weight(self) -> Tensor:
         """Return the weight (out, in) as a plain tensor; where it is packed, a new copy."""
         return self._weight
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickle holds: the weight as a plain tensor."""
+        return {**self.__dict__, "_weight": self.weight}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._weight = self._laid_out(self._weight)
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        _save(self, destination, prefix)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the product (..., out) of x (..., in)."""
@@ -82,9 +95,19 @@ class OutputRows(nn.Module):
         bias = self._merged[0].bias
         return None if bias is None else bias[self._rows]
 
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        _save(self, destination, prefix)
+
     def forward(self, x: Tensor) -> Tensor:
         """Return these outputs (..., out) of the whole product."""
         return self._merged[0](x)[..., self._rows]
+
+
+def _save(layer: FusedLinear | OutputRows, destination: Any, prefix: str) -> None:
+    """Write copies of a layer's weights, so that a model that is saved has them all."""
+    for name in ("weight", "bias"):
+        if (value := getattr(layer, name)) is not None:
+            destination[prefix + name] = value.clone()
 
 
 def merged(layers: list[nn.Linear], kind: type[FusedLinear]) -> FusedLinear:

@@ -15,7 +15,8 @@ class LlamaForward:
 
     It reads and writes the keys and values that transformers' forward does, so both may take turns
     with one cache. The model's linear layers are replaced by fused ones, and q, k and v merged:
-    the weights are held once, and transformers' forward still works, on the new layers.
+    the weights are held once (a matrix tied to the embeddings twice, where it is packed), and
+    transformers' forward still works, on the new layers.
 
     Args:
         model: see `llama_shape`; its linear layers are replaced.

@@ -16,6 +16,8 @@ def can_pack(weight: Tensor) -> bool:
         and weight.dtype in (torch.float32, torch.bfloat16)
         and torch.backends.mkldnn.is_available()
         and all(hasattr(torch.ops.mkldnn, name) for name in operators)
+        # an older CPU has no bfloat16 products there, and says so by raising
+        and (weight.dtype == torch.float32 or torch.ops.mkldnn._is_mkldnn_bf16_supported())
     )
 
 

@@ -2,6 +2,7 @@
 
 import html
 import json
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import pytest
@@ -181,6 +182,12 @@ def test_the_controls_open_at_what_the_opening_run_was_made_with():
     assert (held["prompt"], held["pair"]) == (run.prompt, run.pair)
     assert {name: held[name] for name in run.params if name in held} == run.params
     assert held != url_state.defaults()  # seed 34 and 24 tokens, where 0 and 64 are usual
+
+
+def test_a_budget_that_no_control_has_is_said():
+    run = run_store.recorded()
+    paying = replace(run, params={**run.params, "budget": "auto"})
+    assert "It had budget = auto, which cannot be set here" in run_settings.left_out(paying)
 
 
 @pytest.mark.parametrize("entry", run_store.gallery().values(), ids=lambda entry: entry["name"])

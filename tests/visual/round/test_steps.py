@@ -10,6 +10,7 @@ import pytest
 
 from rheo.trace.io import load
 from rheo.trace.residuals import residuals
+from rheo.trace.schema import Candidates
 from tests.visual import by_hand, sample
 from tests.visual.played import every
 from tests.visual.plotted import plain
@@ -383,3 +384,12 @@ def test_the_strip_shows_the_rows_that_are_decided_with_every_strategy(played):
 @pytest.mark.parametrize(("run", "limit"), [(sample.run(6), 40_000), (MADE[-1], 60_000)])
 def test_a_round_stays_small(run, limit):
     assert all(len(messages.dumps(messages.a_round(run, r)).encode()) < limit for r in run.rounds)
+
+
+def test_a_round_whose_budget_kept_nothing_says_so():
+    run = sample.run(1)
+    drafted = run.rounds[0]
+    proposed = Candidates((-1,), (5, 6), "dp", (-1.0, -1.0))
+    bare = replace(drafted, nodes=drafted.nodes[:1], candidates=proposed)
+    assert "the budget keeps none of them" in frames._level(run, bare, 0)
+    assert "nothing is drafted" in frames._level(run, replace(bare, candidates=None), 0)

@@ -154,6 +154,10 @@ def test_two_runs_in_a_sentence():
     assert metrics.compared(old, new).startswith("m 1 → 2: τ ")
     assert "part in round 3" in metrics.compared(old, new)
     assert metrics.compared(old, old).startswith("Same settings")
+    older = replace(old, params={k: v for k, v in old.params.items() if k != "budget"})
+    assert metrics.compared(older, old).startswith("Same settings")  # before there were budgets
+    paying = replace(old, params={**old.params, "budget": "auto"})
+    assert metrics.compared(older, paying).startswith("budget count → auto: τ ")
     other = replace(old, rounds=(old.rounds[0], old.rounds[2], *old.rounds[2:]))
     assert metrics.parting(old, other) == 1
 
