@@ -52,3 +52,28 @@ def test_every_guess_is_in_sight_and_nothing_is_small(visit, address, width, hei
         page.keyboard.press("p")
         page.wait_for_timeout(400)
         assert smallest(page)[0][0] < 14  # the check itself can fail
+
+
+@pytest.mark.parametrize(("width", "height", "least"), [(1280, 720, 20), (1920, 1080, 30)])
+def test_nothing_is_small_on_the_other_page(visit, address, width, height, least):
+    viewport = {"width": width, "height": height}
+    page = visit(address, "?page=dilemma&present=1&__theme=light", viewport=viewport)
+    page.wait_for_selector("#dilemma [data-drawn]")
+    assert not [found for found in smallest(page) if found[0] < least - 0.01]
+    for tab in ("plan", "cheat", "dial", "honest", "draw"):
+        page.click(f"#dl-tab-{tab}")
+        page.wait_for_timeout(400)
+        assert page.evaluate("scrollY") > 0 or width > 1280  # what the tab shows comes into sight
+        assert not [found for found in smallest(page) if found[0] < least - 0.01], tab
+    page.uncheck("#dl-draw [data-role=guessing]")
+    page.click("#dl-draw [data-role=last]")
+    page.wait_for_selector("#dl-draw .rs-plan h3")
+    page.locator("#dl-draw .rs-plan").scroll_into_view_if_needed()
+    page.wait_for_timeout(400)
+    assert not [found for found in smallest(page) if found[0] < least - 0.01]
+    if width == 1280:
+        wide = page.evaluate("document.scrollingElement.scrollWidth")
+        assert wide <= width
+        page.keyboard.press("p")
+        page.wait_for_timeout(400)
+        assert smallest(page)[0][0] < 14  # the check itself can fail

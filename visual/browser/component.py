@@ -20,6 +20,7 @@ SHEETS = (
     "viewer.css",
     "dilemma.css",
     "projector.css",
+    "dilemma_projector.css",
     "cards.css",
     "metrics.css",
     "recorded.css",

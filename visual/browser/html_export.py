@@ -24,7 +24,7 @@ from visual.words import labels, measures, recordings
 KEY = "run"  # the key of the only run there
 _FIGURES = 200  # panels of nodes off the walk; more would take long to make
 _STYLES = (
-    *(path for path in component.STYLES if path.name != "dilemma.css"),
+    *(path for path in component.STYLES if not path.name.startswith("dilemma")),
     source_files.path("saved_page.css"),
 )
 START = "page/saved_page.js"  # the module that starts the page, without those that need a server

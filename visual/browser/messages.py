@@ -133,6 +133,7 @@ def a_round(run: Run, round: Round) -> Message:
         "tree": slim(figure.drawing(run, round)),
         "headline": sentences.headline(run, round),
         "label": figure.label(run, round),
+        "outcome": figure.outcome(run, round),
         "node": figure.default_node(round),
         "walk": [visit.node for visit in round.visits],
         "parents": [node.parent for node in round.nodes],

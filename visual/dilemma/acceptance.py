@@ -11,6 +11,7 @@ STACK_ROWS = ("topk", "rheo-rrsw", "rheo")
 _PARTS = ("deterministic", "probe", "filler", "missed")
 _ROOM = 0.075  # share of a bar from which a part is labelled
 _EVEN = 0.0005  # acceptances closer than this read as equal
+_LEAST = 0.0005  # share from which a part is drawn: less says 0.0 %
 
 
 def percent(x: float) -> str:
@@ -41,7 +42,7 @@ def _row(rule: str, split: Split) -> str:
     said = ", ".join(f"{one_hot.SPLIT[part]} {percent(x)}" for part, x in masses)
     name = html.escape(one_hot.RULE_NAMES[rule])
     label = one_hot.STACK_LABEL.format(rule=name, accepted=percent(split.accepted), parts=said)
-    parts = "".join(_part(part, mass) for part, mass in masses if mass > 1e-9)
+    parts = "".join(_part(part, mass) for part, mass in masses if mass >= _LEAST)
     return (
         f'<div class="dl-stack" data-rule="{rule}"><span>{name}</span>'
         f'<span class="dl-bar" role="img" aria-label="{label}">{parts}</span>'

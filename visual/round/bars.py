@@ -79,7 +79,7 @@ def proxy_true(run: Run, round: Round, node: int) -> Drawn | None:
         _slots(shown),
         _HEAD + _PITCH * len(shown),
         [(labels.PROXY_TRUE, MUTED)] + ([(cut, MUTED)] if len(shown) < len(every) else []),
-        shapes=[rule(x) for x in (0, 0.5, 1)],
+        shapes=[rule(x, len(shown)) for x in (0, 0.5, 1)],
         annotations=[
             *(note(cell(x), x, -1, xanchor="center") for x in (0, 0.5, 1)),
             column(labels.PROXY, -1, 0),
@@ -182,7 +182,7 @@ def target_draft(run: Run, round: Round, node: int, probe: int = 0) -> Drawn | N
         traces,
         _HEAD + _ROW * len(pairs),
         _target_legend(pairs, heads),
-        shapes=[rule(0)],
+        shapes=[rule(0, len(pairs))],
         annotations=[
             *(column(head, -1, i) for i, head in enumerate(heads)),
             *(part for row, r in enumerate(pairs) for part in _pair_row(run, row, r, len(heads))),
@@ -206,7 +206,7 @@ def draft_alone(run: Run, round: Round, node: int) -> Drawn | None:
         [_stack("draft", pairs, [0.0] * len(pairs), [pair.q for pair in pairs])],
         _HEAD + _ROW * len(pairs),
         [(labels.DRAFT_ALONE, DRAFT)],
-        shapes=[rule(0)],
+        shapes=[rule(0, len(pairs))],
         annotations=[
             column(labels.Q, -1, 0),
             *(part for row, pair in enumerate(pairs) for part in _pair_row(run, row, pair, 1)),

@@ -7,11 +7,12 @@ token; a child it passed over is taken out too. So every tick stands on what it 
 
 from rheo.trace.schema import Round, Run, Visit
 from visual.round.residual_rows import Draws, Row, Segment, draws
-from visual.style.palette import FAINT, INK, PAPER, PROBE_COLOUR, WASH
+from visual.style.palette import FAINT, INK, PAPER, PROBE_COLOUR, SANS, WASH
 from visual.style.plotly_base import GLYPH, HIDDEN_AXIS, Drawn, figure, note
 from visual.words.sentences import escape, name
 
 PITCH, TITLE_HEIGHT, BAR, TEST = 52, 9, 27, 42  # pixels: of a row; from its top to each middle
+_EDGED = 0.003  # share from which a segment has an edge, which is wider than a smaller one
 _THICK, THIN = 17, 5  # pixels: the bar, the bar of a probe's test
 RESIDUAL_ROWS = 4  # of a strip: the first and the last ones
 PLOT = 380  # pixels a bar is at least wide: what a label may need
@@ -96,7 +97,7 @@ def _distributions(rows: list[Row]) -> Drawn:
             "color": [s.colour for s in segments],
             "line": {
                 "color": [INK if s.chosen else PAPER for s in segments],
-                "width": [2 if s.chosen else 1 for s in segments],
+                "width": [2 if s.chosen else int(s.width >= _EDGED) for s in segments],
             },
             "pattern": {
                 "shape": ["/" if s.taken else "" for s in segments],
@@ -157,7 +158,7 @@ def _ticks(i: int, row: Row) -> list[Drawn]:
 
 def _words(run: Run, i: int, row: Row) -> list[Drawn]:
     """Return the title above a bar, and in each segment the token, where it fits."""
-    words = [note(row.title, 0, i * PITCH + TITLE_HEIGHT, font={"color": INK})]
+    words = [note(row.title, 0, i * PITCH + TITLE_HEIGHT, font={"color": INK, "family": SANS})]
     tick = row.uniform if row.ratio is None else None
     at = 0.0
     for s in row.segments:

@@ -23,9 +23,11 @@ def card(run: Run, round: Round, node: int) -> str:
     if found is None:
         return ""
     said = _with_probe(run, found) if found.probe else [_one_plan(found)]
-    segments = [("", getattr(found, part), part) for part in ("stays", "moved")]
+    segments = [
+        (label, getattr(found, part), part) for part, label in transport_words.BAR_PARTS.items()
+    ]
     if found.probe:
-        said.insert(1, unit(bar([*segments, ("", found.cost, "cost")])))
+        said.insert(1, unit(bar(segments)))
     title = html.escape(transport_words.PLAN_HEAD)
     return f'<div class="rs-card rs-plan"><h3>{title}</h3>{"".join(said)}</div>'
 

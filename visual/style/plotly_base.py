@@ -11,7 +11,7 @@ Every colour stands alone in its attribute, never inside a text, so that a theme
 from collections.abc import Iterable
 from typing import Any
 
-from visual.style.palette import CLEAR, FAINT, INK, MONO, MUTED
+from visual.style.palette import CLEAR, FAINT, INK, MONO, MUTED, SANS
 
 HIGHEST = 220  # pixels of the highest figure
 _LEFT, _RIGHT, _TOP = 116, 104, 26  # margins: row labels, two columns of numbers, the legend
@@ -55,7 +55,9 @@ def _legend(words: Words, margin: dict[str, int]) -> list[Drawn]:
     for text, colour in words:
         place = {"xref": "paper", "yref": "paper", "xshift": at - margin["l"]}
         place["yshift"] = margin["t"] - 4
-        notes.append(note(text, 0, 1, **place, yanchor="top", font={"color": colour}))
+        notes.append(
+            note(text, 0, 1, **place, yanchor="top", font={"color": colour, "family": SANS})
+        )
         at += GLYPH * (len(text) + 2)
     return notes
 
@@ -83,10 +85,10 @@ def rows(count: int) -> Drawn:
     return {**HIDDEN_AXIS, "range": [count - 0.4, -1.5]}
 
 
-def rule(x: float, colour: str = FAINT, dash: str = "solid") -> Drawn:
-    """Return a thin vertical line through the whole plot."""
-    line = {"color": colour, "width": 1, "dash": dash}
-    ends = {"x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}
+def rule(x: float, count: int) -> Drawn:
+    """Return a thin vertical line through `count` rows; it ends below their heads."""
+    line = {"color": FAINT, "width": 1}
+    ends = {"x0": x, "x1": x, "y0": -0.6, "y1": count - 0.4}
     return {"type": "line", "layer": "below", "line": line, **ends}
 
 

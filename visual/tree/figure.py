@@ -97,6 +97,12 @@ def label(run: Run, round: Round) -> str:
         round=round.index + 1,
         nodes=counted(len(round.nodes) - 1, measures.COUNTS["draft node"]),
         levels=counted(round.levels, measures.COUNTS["level"]),
+    )
+
+
+def outcome(run: Run, round: Round) -> str:
+    """Return how the round ended, which follows its label once the reader has come to its end."""
+    return labels.TREE_OUTCOME.format(
         accepted=round.accepted,
         text=" ".join(sentences.name(run, e.token) for e in round.emitted),
     )

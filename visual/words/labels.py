@@ -160,9 +160,8 @@ COVERAGE = "coverage"
 # --- the tree ---
 ROOT = "root"
 LEVEL_TICK = "level {depth}"
-TREE_LABEL = (
-    "Draft tree of round {round}: {nodes} on {levels}; {accepted} accepted; the round added {text}."
-)
+TREE_LABEL = "Draft tree of round {round}: {nodes} on {levels}."
+TREE_OUTCOME = " {accepted} accepted; the round added {text}."
 HOVER_TOKEN = "<b>%{customdata[1]}</b>  {kind}"
 HOVER_NUMBERS = (
     "proxy %{customdata[3]:.4~g}   true %{customdata[4]:.4~g}",

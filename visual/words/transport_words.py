@@ -16,4 +16,5 @@ ONE_PLAN = (
     "No probe is kept here, so nothing is drawn and there is one plan from the slots to p: it "
     "costs 1 − p({children}) = {cost}, the least there can be."
 )
+BAR_PARTS = {"stays": "t = u", "moved": "another child", "cost": "cost"}  # of the bar
 VERIFIERS = {True: "RRSw", False: "RheoVerification"}  # by who tests deterministic first

@@ -231,3 +231,13 @@ def test_an_other_world_is_surveyed_row_by_row():
     messages = [*small_worlds.surveyed(event, small_worlds.DilemmaVisitor())]
     assert len(messages) == len(ROWS) + 1 and messages[-1]["over"]
     assert messages[0]["html"].count("data-rule") == 1
+
+
+def test_a_part_that_reads_as_nothing_is_not_drawn():
+    cold = node([1 - 3e-5, 1e-5, 1e-5, 1e-5], [0.97, 0.01, 0.01, 0.01], m=1, K=2, T=1.0)
+    shown = acceptance.stacks(cold)
+    drawn = [
+        x for part in ("deterministic", "probe", "filler", "missed") for x in widths(shown, part)
+    ]
+    assert drawn and min(drawn) >= 0.05
+    assert any(0 < cold.couplings["topk"].split.missed < 5e-4 for _ in drawn)  # there was one

@@ -172,3 +172,18 @@ def test_every_panel_of_many_rounds_can_be_drawn() -> None:
             figure = residual.strip(run, round, visit.node)
             assert figure is None or plain(figure)["data"]
     assert beyond
+
+
+def test_a_segment_thinner_than_its_edge_has_none():
+    run = by_hand.run()
+    round = run.rounds[0]
+    visit = round.visits[0]
+    thin = (1 - 1e-4 * (len(visit.p) - 1), *[1e-4] * (len(visit.p) - 1))  # less than half a pixel
+    cold = replace(visit, p=thin)
+    strip = residual.strip(
+        run, replace(round, visits=(cold, *round.visits[1:])), visit.node, upto=0
+    )
+    drawn = data(strip)["distribution"]
+    lines = list(zip(drawn["x"], drawn["marker"]["line"]["width"], strict=True))
+    assert {line for width, line in lines if width < 1e-3} == {0}
+    assert {line for width, line in lines if width > 0.5} <= {1, 2}

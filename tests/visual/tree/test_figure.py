@@ -9,6 +9,7 @@ import pytest
 from tests.visual import sample
 from tests.visual.plotted import plain
 from visual.browser import messages
+from visual.round import fates
 from visual.tree import figure as tree
 from visual.tree import graph
 from visual.tree.nodes import GLYPHS, ROW
@@ -168,4 +169,6 @@ def test_a_node_the_walk_never_visited_says_so_in_one_sentence():
     assert panel["note"].endswith(".") and ". " not in panel["note"] and not panel["steps"]
     walked = [messages.panel(RUN, round, visit.node) for visit in round.visits]
     assert [step for p in walked for step in p["steps"]] == sentences.sentences(RUN, round)
-    assert not any(p["note"] for p in walked)
+    for visit, came in zip(round.visits, walked, strict=True):  # its own fate, where it was tested
+        assert came["note"] == fates.of(RUN, round, visit.node).sentence
+        assert came["note"].startswith(("The root", "Tested as ")) and came["note"] != panel["note"]

@@ -222,7 +222,7 @@ LOST_BY = {"probe rejected": steps.check_probe, "point rejected": steps.check_in
 CHECKS: list[tuple[str, str, Check]] = [
     *(("headline", labels.ACCEPTED + "{text}" + end, check_headline) for end in ONE_HOT),
     ("headline", labels.ACCEPTED + labels.EXPECTED_ONE_HOT + ".", check_headline),
-    ("tree", labels.TREE_LABEL, check_tree),
+    ("tree", labels.TREE_LABEL + labels.TREE_OUTCOME, check_tree),
     *(("growth", x, check_level) for x in optional(verdicts.LEVEL_ONE, "probes")),
     *(("growth", x, check_level) for x in optional(verdicts.LEVEL, "probes")),
     *(("growth", x, check_level) for x in optional(verdicts.LEVEL_OLDER, "probes")),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rheo.trace.schema import Ghost, Round, Run, Visit
 from visual.browser import messages
 from visual.round import bars, fates, residual, transport_card, what_if_view
-from visual.run import metrics, timeline
+from visual.run import metrics, speedup, timeline
 from visual.words import sentences
 
 
@@ -43,7 +43,7 @@ def of_run(run: Run) -> Iterator[Said]:
         yield Said(f"figure {name}", value, run)
         yield Said("hint", hint, run)
     yield Said("timeline", metrics.label(run), run)
-    yield Said("speed", metrics.speed(run, metrics.ELSEWHERE), run)
+    yield Said("speed", speedup.speed(run, speedup.ELSEWHERE), run)
     for text in paragraphs(metrics.shares(run)):
         yield Said("shares", text, run)
     drawn = timeline.tau(run) or {"data": [], "layout": {"annotations": []}}
@@ -61,7 +61,7 @@ def of_round(run: Run, round: Round) -> Iterator[Said]:
     """Everything said of a round: its frames, the panels of the walk, what became of each node."""
     made = messages.a_round(run, round)
     yield Said("headline", made["headline"], run, round)
-    yield Said("tree", made["label"], run, round)
+    yield Said("tree", made["label"] + made["outcome"], run, round)
     walked = [(visit, at) for visit in round.visits for at in range(len(visit.steps))]
     growth = len(made["frames"]) - len(walked)
     for level, frame in enumerate(made["frames"][:growth]):

@@ -1,5 +1,8 @@
 // The rheostat's curves: charts that are drawn once they can be seen, in the page's colours.
 
+import { largeFigure } from '../panel/large_figure.js';
+import { projected } from '../widgets/projected.js';
+
 export class CurveCharts {
   constructor(holder, painter) {
     Object.assign(this, { holder, painter, figures: [] });
@@ -10,6 +13,8 @@ export class CurveCharts {
       this.paint();
     }).observe(holder);
     new MutationObserver(() => this.paint()).observe(document.body, { attributeFilter: ['class'] });
+    document.addEventListener('rheo:present', () => this.paint());
+    window.addEventListener('resize', () => { if (projected.has(holder)) this.paint(); });
   }
 
   show({ html, figures }) {
@@ -21,6 +26,8 @@ export class CurveCharts {
   paint() {
     if (!this.holder.checkVisibility()) return;
     const plots = this.holder.querySelectorAll('[role=img]');
-    this.figures.forEach((figure, i) => this.painter.paint(plots[i], figure));
+    const large = projected.has(this.holder);
+    this.figures.forEach((figure, i) => this.painter.paint(
+      plots[i], large ? largeFigure.of(figure, plots[i].clientWidth, projected.scale) : figure));
   }
 }

@@ -1,11 +1,16 @@
 // The page's own tabs.
 
+import { projected } from '../widgets/projected.js';
+
 export class DilemmaTabs {
   constructor({ element, root }) {
     Object.assign(this, { element, root });
     const tabs = [...element.querySelectorAll('[role=tab]')];
     tabs.forEach((button, i) => {
-      button.addEventListener('click', () => this.choose(button.dataset.tab));
+      button.addEventListener('click', () => {
+        this.choose(button.dataset.tab);
+        if (projected.has(element)) button.scrollIntoView();   // what it shows stands below the node's numbers
+      });
       button.addEventListener('keydown', (event) => {
         const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
         if (!by) return;

@@ -1,6 +1,7 @@
 // One draw at the node, in a viewer of its own: a run of one round, and every answer with it.
 
 import { Viewer } from '../viewer/viewer.js';
+import { projected } from '../widgets/projected.js';
 import { dial } from './dial.js';
 
 const SLOTS = 1;                             // the step that fills the slots: a draw begins there
@@ -15,6 +16,10 @@ export class DrawViewer {
     const ask = () => { this.wanted = true; page.send(); };
     dial.offer(part('rule'), page.rules.node, 'rheo');
     part('rule').addEventListener('change', ({ target }) => { view.rule = target.value; ask(); });
+    document.addEventListener('rheo:present', () => this.viewer.repaint());
+    this.viewer.part('begin').addEventListener('click', () => {
+      if (projected.has(this.viewer.element)) this.viewer.element.scrollIntoView();
+    });
     part('again').addEventListener('click', () => { view.seed += 1; ask(); });
   }
 

@@ -25,6 +25,7 @@ export class Projector {
     this.tool('present').setAttribute('aria-pressed', on);
     this.pull(false);
     this.viewer.repaint();
+    document.dispatchEvent(new CustomEvent('rheo:present'));   // the other page's drawings
     this.link.touch();
   }
 

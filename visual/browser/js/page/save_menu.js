@@ -3,8 +3,8 @@
 
 import { pictureFrame } from '../tree/picture_frame.js';
 import { base64 } from '../widgets/base64.js';
+import { pictureFile } from './picture_file.js';
 
-const SCALE = 2;                             // pixels of a PNG for one of the page
 const TYPES = { json: 'application/gzip', html: 'text/html', csv: 'text/csv', svg: 'image/svg+xml', png: 'image/png' };
 const ENDINGS = { json: 'json.gz' };
 const WAIT = 60_000;                         // ms until a file that has not come is given up
@@ -70,12 +70,8 @@ export class SaveMenu {
     const ring = at ? [{ ...common.defaults.chosen, x: [at[0]], y: [at[1]] }] : [];
     const data = [...plot.data, ...(painter.isDark ? painter.darkened(ring) : ring)];
     const own = { ...plot.layout, width, height, paper_bgcolor: paper };
-    const layout = pictureFrame.around(own, root, said), figure = { data, layout };
-    const scale = format === 'png' ? SCALE : 1;
-    const size = { width: layout.width, height: layout.height };
-    const address = await Plotly.toImage(figure, { format, ...size, scale });
-    const text = address.slice(address.indexOf(',') + 1);
-    this.download(format === 'svg' ? decodeURIComponent(text) : base64.decode(text));
+    const figure = { data, layout: pictureFrame.around(own, root, said) };
+    this.download(await pictureFile.of(figure, format, paper));
   }
 
   async hear() {                             // what the server answers

@@ -5,15 +5,22 @@ import { treeLabels } from '../tree/tree_labels.js';
 const LETTERS = 11;                          // pixels that the views draw in
 const WANTED = 20;                           // pixels on a projector of 1280 x 720
 const LEAST = 3;                             // glyphs of a label that is worth its place
+const TICKS = 4;                             // of an axis: of more, every other one
 
 const times = (value, by) => (Array.isArray(value) ? value.map((one) => one * by) : value * by);
 
 function grown(item, by) {                   // a trace's mark, a shape, an annotation
   const changed = { ...item };
-  for (const key of ['size', 'xshift', 'yshift']) if (key in item) changed[key] = times(item[key], by);
-  for (const key of ['marker', 'font', 'line', 'tickfont', 'textfont', 'pattern']) if (item[key]) changed[key] = grown(item[key], by);
+  for (const key of ['size', 'xshift', 'yshift', 'standoff']) if (key in item) changed[key] = times(item[key], by);
+  for (const key of ['marker', 'font', 'line', 'tickfont', 'textfont', 'pattern', 'title']) if (item[key]) changed[key] = grown(item[key], by);
   if ('width' in item && !('type' in item)) changed.width = times(item.width, by);
   return changed;
+}
+
+function axis(item, by) {
+  const { tickvals = [], ticktext = [] } = item, every = tickvals.length > TICKS ? 2 : 1;
+  const kept = (all) => all.filter((_, at) => at % every === 0);
+  return tickvals.length ? { ...grown(item, by), tickvals: kept(tickvals), ticktext: kept(ticktext) } : item;
 }
 
 // Pixels that a text may take: up to the plot's end, or in the segment of a bar in which it stands.
@@ -28,10 +35,13 @@ function room({ x, y, xanchor, xref, xshift = 0 }, { data, layout }, wide) {
   return Infinity;
 }
 
-function fitting(note, figure, wide) {       // a title too wide goes without its numbers: the card has them
+function fitting(note, figure, wide) {       // a title too wide goes without its numbers: the card has them;
+  // a legend's names without what they mean
   const { size, family = figure.layout.font.family } = note.font, most = room(note, figure, wide) - size / 2;
   const fits = (text) => treeLabels.width(text, size, family) <= most;
   if (fits(note.text)) return note;
+  const names = note.text.split('  ').map((name) => name.split(',')[0]).join('  ');
+  if (note.xref === 'paper' && fits(names)) return { ...note, text: names };
   const head = note.text.split('  ')[0];
   if (fits(head)) return { ...note, text: head };
   return most < LEAST * 0.6 * size ? null : { ...note, text: treeLabels.cut(head, most, size, family) };
@@ -50,6 +60,8 @@ export const largeFigure = {
         margin,
         height: layout.height * by,
         font: grown(layout.font, by),
+        xaxis: axis(layout.xaxis, by),
+        yaxis: axis(layout.yaxis, by),
         shapes: (layout.shapes || []).map((shape) => ({ ...shape, line: grown(shape.line, by) })),
       },
     };

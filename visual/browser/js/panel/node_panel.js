@@ -37,6 +37,7 @@ export class NodePanel {
   fill(panel) {
     const { view, part, table } = this.viewer;
     part('panel').classList.remove('late');
+    if (part('panel').dataset.node !== String(view.node)) part('panel').scrollTop = 0;
     part('panel').dataset.node = view.node;
     if (panel === view.sheet) return this.conceal();
     view.sheet = panel;

@@ -1,5 +1,6 @@
 // The tree of the round shown: plotly at the page's size, the frame's opacities, the chosen node's ring.
 
+import { projected } from '../widgets/projected.js';
 import { treeSpacing } from './tree_spacing.js';
 
 const FOOT = 52;                             // pixels that stay visible under the tree
@@ -50,11 +51,11 @@ export class TreePlot {
   }
 
   get isProjected() {
-    return Boolean(this.viewer.root.closest('.present'));
+    return projected.has(this.viewer.root);
   }
 
-  get scale() {                              // of a projector: pixels for one of 1280 x 720, as in projector.css
-    return this.isProjected ? Math.max(1, Math.min(window.innerWidth / 1280, window.innerHeight / 720)) : 1;
+  get scale() {
+    return this.isProjected ? projected.scale : 1;
   }
 
   get moment() {                             // the frame shown; half a frame before a verdict that is asked

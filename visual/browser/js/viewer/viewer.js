@@ -135,14 +135,12 @@ export class Viewer {
   }
 
   enter(at, frame) {
-    const round = this.view.rounds[at];
     this.playback.pause();
     this.view.enter(at);
     if (frame !== undefined) {               // from its start: before it is drawn, so that it is drawn once
       this.view.seek(0);
       this.view.seek(frame);
     }
-    this.part('tree').setAttribute('aria-label', round.label);
     this.count();
     this.tree.redraw();
     this.present();
@@ -162,6 +160,7 @@ export class Viewer {
     root.toggleAttribute('data-asking', view.asking);
     root.toggleAttribute('data-unseen', view.isStepping);
     root.toggleAttribute('data-guessing', view.guessing);
+    this.part('tree').setAttribute('aria-label', view.round.label + (view.isStepping ? '' : view.round.outcome));
     this.tree.disclose();
     this.tree.ring(true);
     this.text.tell();
