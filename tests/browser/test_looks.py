@@ -25,7 +25,7 @@ LETTERS = """() => [...document.querySelectorAll('#viewer .token[data-mark]')].m
   // from the padding box's top: where the letter begins, and where the line under the token ends
   const line = parseFloat(own.borderBottomWidth);
   const high = Math.min(...[...token.getClientRects()].map((row) => row.height)) - line;
-  return parseFloat(style.top) - high - line;
+  return parseFloat(style.top) + parseFloat(style.marginTop) - high - line;
 })"""
 PLACE = """(name) => {
   const part = document.querySelector(`#viewer ${name}`).getBoundingClientRect();

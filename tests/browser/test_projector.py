@@ -68,6 +68,7 @@ def test_nothing_is_small_on_the_other_page(visit, address, width, height, least
     page.uncheck("#dl-draw [data-role=guessing]")
     page.click("#dl-draw [data-role=last]")
     page.wait_for_selector("#dl-draw .rs-plan h3")
+    page.wait_for_selector("#dl-draw .rheo-figures .annotation >> text=/^p₁/")  # labels find room
     page.locator("#dl-draw .rs-plan").scroll_into_view_if_needed()
     page.wait_for_timeout(400)
     assert not [found for found in smallest(page) if found[0] < least - 0.01]

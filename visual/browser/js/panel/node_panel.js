@@ -79,7 +79,7 @@ export class NodePanel {
       box.firstChild.style.visibility = concealed ? 'hidden' : '';   // it is another node's still
       if (concealed) continue;
       waiting.delete(box);
-      await painter.paint(box.firstChild, this.sized(figure));
+      await painter.paint(box.firstChild, this.sized(figure, box));
       await new Promise((go) => { setTimeout(go); });
       if (this.waiting !== waiting) return;  // another node's by now
     }
@@ -88,13 +88,13 @@ export class NodePanel {
   paintAll() {                               // at once, for what cannot wait
     const { view, painter, part } = this.viewer, boxes = part('figures').children;
     view.sheet?.figures.forEach((figure, at) => {
-      if (boxes[at]) painter.paint(boxes[at].firstChild, this.sized(figure));
+      if (boxes[at]) painter.paint(boxes[at].firstChild, this.sized(figure, boxes[at]));
     });
   }
 
-  sized(figure) {
-    const { tree, part } = this.viewer;
-    return tree.isProjected ? largeFigure.of(figure, part('panel').clientWidth, tree.scale) : figure;
+  sized(figure, box) {
+    const { tree } = this.viewer;
+    return tree.isProjected ? largeFigure.of(figure, box.clientWidth, tree.scale) : figure;
   }
 
   rank(ranking) {                            // why the children stand in this order, for who asks
