@@ -1,9 +1,9 @@
 // The Save menu: files of the run, the round, the tree. The server answers with bytes in JSON, so
 // that no user's file ever gets an address; the browser makes the file.
 
+import { pictureFile } from '../tree/picture_file.js';
 import { pictureFrame } from '../tree/picture_frame.js';
 import { base64 } from '../widgets/base64.js';
-import { pictureFile } from './picture_file.js';
 
 const TYPES = { json: 'application/gzip', html: 'text/html', csv: 'text/csv', svg: 'image/svg+xml', png: 'image/png' };
 const ENDINGS = { json: 'json.gz' };
