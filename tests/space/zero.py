@@ -17,7 +17,7 @@ from types import SimpleNamespace
 
 from tests.space import pretend
 
-ASKED = {"T": 1.0, "K": 4, "R": 12, "depth": 3, "S": 20, "max_new_tokens": 24, "seed": 3}
+ASKED = {"T": 1.0, "K": 4, "R": 12, "depth": 3, "S": 20, "max_new_tokens": 24, "seed": 9}
 leases: list[dict] = []
 
 

@@ -47,8 +47,10 @@ export class LinkedPlace {
 
   stand(at, round, step) {
     const { viewer, link } = this, { view } = viewer;
+    this.going = true;
     viewer.show(at, step && 0);              // from the start, so that verdicts can be guessed
     if (step) viewer.seek(step - 1);
+    this.going = false;
     if (at + 1 === round && (step || 0) <= view.lastFrame + 1) return;
     const said = link.words.elsewhere.replace('{round}', round);
     viewer.say(said.replace('{step}', step || view.lastFrame + 1));
@@ -57,6 +59,7 @@ export class LinkedPlace {
   move() {                                   // by the reader, or by a run
     const { held, link } = this;
     if (link.trace() === 'recorded') held.opening ??= this.viewer.view.at;
+    if (this.going) return link.touch();     // by the link itself
     if (held.open) {
       held.moved = true;
       link.tool('said').textContent = '';

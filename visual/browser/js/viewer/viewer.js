@@ -120,6 +120,7 @@ export class Viewer {
 
   say(sentence, state) {
     this.part('state').textContent = sentence;
+    this.part('state').classList.toggle('is-remark', !state);    // not of the run: it gives nothing away
     if (state) this.root.dataset.state = state;
   }
 
