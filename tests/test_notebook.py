@@ -22,6 +22,7 @@ def test_the_notebook_is_its_source_without_outputs():
     assert all(len(cell.source.splitlines()) <= 25 for cell in cells)  # each fits a look
 
 
+@pytest.mark.slow
 @pytest.mark.embedded
 def test_all_cells_run(embedded_folder):
     notebook = execute(nbformat.read(NOTEBOOK, as_version=4), NOTEBOOK.parent)

@@ -155,6 +155,7 @@ def test_a_trace_is_dropped_or_chosen(visit, address, packed):
     assert page.inner_text("[data-role=title]")
 
 
+@pytest.mark.slow
 def test_what_is_no_trace_is_one_sentence_and_the_shown_run_stays(visit, address, runs):
     page = visit(address)
     open_item(page, "two")

@@ -17,6 +17,7 @@ from tests.training.test_train import Recipe, advance, tiny_trainer
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_every_kind_of_job_survives_a_kill():
     done = subprocess.run(
         [sys.executable, "-m", "tests.training.killed", "3"], cwd=ROOT, capture_output=True,

@@ -15,6 +15,7 @@ from rheo.models.cpu.packed_linear import PackedLinear, can_pack
 
 _TRIAL_ROWS = (1, 8, 32)  # of a plain step, of a small tree and of a larger one
 _TRIALS = 5
+_WORTH_A_TRIAL = 1 << 17  # numbers of a matrix
 # Largest difference of a logit, as a share of the largest logit. Rounding gives 1e-5 in float32
 # and 0.03 in bfloat16; a layer that is something else gives 1.
 _AGREES = {torch.float32: 1e-3, torch.bfloat16: 0.15}
@@ -59,8 +60,11 @@ _KINDS: dict[str, type[FusedLinear]] = {"packed": PackedLinear, "plain": FusedLi
 
 
 def fastest(weight: Tensor) -> type[FusedLinear]:
-    """Return the kind of product that is faster with a weight (out, in) at a tree's few rows."""
-    if not can_pack(weight):
+    """Return the kind of product that is faster with a weight (out, in) at a tree's few rows.
+
+    Of a small matrix a trial would be a toss, and the last bits would change from load to load.
+    """
+    if not can_pack(weight) or weight.numel() < _WORTH_A_TRIAL:
         return FusedLinear
     spent = {kind: _spent(kind(weight)) for kind in _KINDS.values()}
     return min(spent, key=spent.__getitem__)

@@ -17,6 +17,7 @@ from rheo.models.target.target import Target
 from tests.tiny import tiny_folder, tiny_model
 
 IDS = torch.arange(12)[None]
+LARGE = torch.ones(512, 256)
 
 
 def logits_of(model) -> torch.Tensor:
@@ -37,11 +38,12 @@ def test_what_is_asked_for_is_what_runs(asked, kind):
 def test_auto_takes_the_faster_product(monkeypatch):
     times = {PackedLinear: 2.0, FusedLinear: 1.0}
     monkeypatch.setattr(chooser, "_spent", lambda layer: times[type(layer)])
-    assert fastest(torch.ones(4, 4)) is FusedLinear
+    assert fastest(LARGE) is FusedLinear
     times[FusedLinear] = 3.0
-    assert fastest(torch.ones(4, 4)) is PackedLinear
+    assert fastest(LARGE) is PackedLinear
+    assert fastest(LARGE[:4]) is FusedLinear  # of a small one, whatever a trial would say
     monkeypatch.setattr(chooser, "can_pack", lambda weight: False)
-    assert fastest(torch.ones(4, 4)) is FusedLinear
+    assert fastest(LARGE) is FusedLinear
 
 
 def test_transformers_by_name_changes_nothing():

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from rheo.errors import RheoError
@@ -146,12 +147,29 @@ def test_nothing_there_is_one_sentence(tmp_path):
         Target.load(str(tmp_path / "nowhere"))
 
 
-def test_pickled_weights_are_refused(tmp_path):
-    folder = tiny_folder(tmp_path)
-    torch.save(tiny_model().state_dict(), folder / "pytorch_model.bin")
+class Code:
+    """What a pickle may hold: a call, made when it is read."""
+
+    def __reduce__(self):
+        return open, (str(Code.path), "w")
+
+
+def test_pickled_tensors_load_and_a_pickle_with_code_is_refused(tmp_path):
+    folder, ids = tiny_folder(tmp_path / "model"), torch.arange(5)
+    before = Target.load(str(folder))
+    weights = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()
-    with pytest.raises(RheoError, match="could not be loaded"):
+    torch.save(weights, folder / "pytorch_model.bin")
+    after = Target.load(str(folder))
+    for target in (before, after):
+        target.reset(8)
+    # another file lies otherwise in memory, and a sum may run in another order
+    assert torch.allclose(before.prefill(ids)[0], after.prefill(ids)[0], atol=1e-4)
+    Code.path = tmp_path / "ran"
+    torch.save({**weights, "code": Code()}, folder / "pytorch_model.bin")
+    with pytest.raises(RheoError, match=r"could not be loaded|pickle"):
         Target.load(str(folder))
+    assert not Code.path.exists()
 
 
 @pytest.mark.embedded
