@@ -95,7 +95,9 @@ export class Viewer {
     this.missing.start(message);
     if (!same) {
       this.answers.start(message.answers);
-      this.show(message.show < 0 ? view.rounds.length - 1 : message.show, message.frame);
+      const at = message.show < 0 ? view.rounds.length - 1 : message.show, there = rounds.findIndex(Boolean);
+      if (there >= 0 && rounds.length && !rounds[at]) this.enter(there);  // until the other comes
+      this.show(at, message.frame);
     }
     this.count();
     this.announce('run');
